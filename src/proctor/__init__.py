@@ -1,0 +1,1 @@
+"""proctor examines robot policies."""

@@ -1,0 +1,161 @@
+"""What worker and coordinator say to each other: JSON over HTTP, typed on both sides by these structs.
+
+Every request carries `Authorization: Bearer <run token>`. Work in progress is addressed by (epoch, token):
+the epoch names the coordinator process that granted the lease, the token the attempt. A request with a
+superseded pair is answered 409 and changes nothing but an event row.
+
+    POST /v1/hello      WorkerHello      -> RunSettings
+    POST /v1/claim      ClaimRequest     -> ClaimReply
+    POST /v1/heartbeat  HeartbeatRequest -> HeartbeatReply
+    POST /v1/episodes   EpisodeReport    -> Accepted
+    POST /v1/complete   AttemptRef       -> Accepted
+    POST /v1/release    ReleaseRequest   -> Accepted
+    POST /v1/fail       FailRequest      -> Accepted
+    POST /v1/lost       WorkerLost       -> Accepted     (from whoever supervises the worker)
+    POST /v1/cancel     CancelRequest    -> Accepted     (from whoever started the run)
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from proctor.benchmarks.contract import Episode
+from proctor.benchmarks.definition import BenchmarkDefinition
+from proctor.evaluation.record import EpisodeRecord, ErrorRecord
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of everything on this wire."""
+
+
+class WorkerHello(Message):
+    """A worker introduces itself before its first claim; a restarted worker does so again."""
+
+    worker: str
+    host: str
+    pid: int
+    python: str
+    platform: str
+    """Platform fingerprint: machine, processor model, libc; bit equality is promised within one."""
+    packages: dict[str, str]
+    """Installed simulator packages."""
+    renderer: str
+    """OpenGL backend and renderer string, or `none` before anything was rendered."""
+
+
+class RunSettings(Message):
+    """How a run's episodes are executed: frozen with the run, the same for every worker."""
+
+    run: str
+    benchmark: BenchmarkDefinition
+    benchmark_hash: str
+    run_seed: int
+    execute_steps: str
+    """The benchmark's rule, or the user's override (then the run is labelled as overridden)."""
+    action_representation: str
+    policy_endpoints: tuple[str, ...]
+    """One per replica; worker w uses replica w mod g."""
+    observe: tuple[str, ...]
+    """Features sent to the policy."""
+    record: Literal["none", "failures", "all"]
+    record_features: tuple[str, ...]
+    """Image features drawn into the video."""
+    act_timeout_s: float
+    run_directory: str
+
+
+class AttemptRef(Message):
+    """Names one lease."""
+
+    worker: str
+    item: int
+    epoch: int
+    token: str
+
+
+class ClaimRequest(Message):
+    """A worker asks for work; `task` is the one it has a scene for."""
+
+    worker: str
+    task: str | None = None
+
+
+class Lease(Message):
+    """One Work Item, owned until `lease_s` from now unless renewed."""
+
+    item: int
+    epoch: int
+    token: str
+    attempt: int
+    lease_s: float
+    episodes: tuple[Episode, ...]
+    """Only those without an accepted result."""
+
+
+class ClaimReply(Message):
+    """`lease`, or None: `drained` when nothing will come any more, else ask again after `retry_s`."""
+
+    lease: Lease | None = None
+    drained: bool = False
+    retry_s: float = 0.2
+
+
+class HeartbeatRequest(Message):
+    """Renews a lease and says what the worker is doing; `attempt` is None between items."""
+
+    worker: str
+    attempt: AttemptRef | None
+    phase: str
+    episode_id: str | None = None
+    step: int = 0
+
+
+class HeartbeatReply(Message):
+    """Whether to go on. `cancel`: stop at the next step and release."""
+
+    lease_s: float
+    cancel: bool = False
+
+
+class EpisodeReport(Message):
+    """One finished episode under a lease. Evaluated outcomes are accepted; errors are kept with the attempt."""
+
+    attempt: AttemptRef
+    record: EpisodeRecord
+
+
+class ReleaseRequest(Message):
+    """Give an item back without a charge (pre-emption, cancel)."""
+
+    attempt: AttemptRef
+    reason: str
+
+
+class FailRequest(Message):
+    """The attempt failed; the item goes back, one attempt charged."""
+
+    attempt: AttemptRef
+    error: ErrorRecord
+
+
+class WorkerLost(Message):
+    """A worker's process is gone; its lease, if any, fails now instead of expiring."""
+
+    worker: str
+    error: ErrorRecord
+    native_crash: bool
+    """It died inside the simulator (signal or positive exit status in a simulator phase)."""
+
+
+class CancelRequest(Message):
+    """Stop the run: no more claims; workers stop at their next step and release."""
+
+    reason: str
+
+
+class Accepted(Message):
+    """`stored`: this request changed something; False when it repeated what was already there."""
+
+    stored: bool

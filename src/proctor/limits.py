@@ -1,0 +1,94 @@
+"""Every limit as a named constant, with its unit and its reason. SECURITY.md shows this table.
+
+A limit that guards against bytes from outside is marked "outside".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# --- wire, outside ---------------------------------------------------------------------------------
+MAX_HEADER_BYTES: Final = 1 << 20
+"""Bytes of one control frame of the local dialect. Headers are under 1 KiB; inline text can be longer."""
+
+MAX_ARRAY_BYTES: Final = 64 << 20
+"""Bytes of one array on any wire: sixteen 4-megapixel RGB frames would be 200 MB, no benchmark sends one."""
+
+MAX_ARRAY_RANK: Final = 8
+"""Dimensions of one array on any wire. Video history needs five."""
+
+MAX_SHARED_BYTES: Final = 256 << 20
+"""Bytes of one connection's shared memory. A worker's largest observation fits many times over."""
+
+MAX_FEATURES: Final = 64
+"""Features in one observation. The largest benchmark known has 15."""
+
+MAX_CONNECTIONS: Final = 256
+"""Connections one policy server keeps. More workers than cores of the largest machine in use."""
+
+MAX_CHUNK_STEPS: Final = 4096
+"""Actions in one chunk. The longest horizon in use is 1,200."""
+
+MAX_ERROR_TEXT: Final = 4096
+"""Characters of an error message sent to the other side. The whole text stays in the local log."""
+
+# --- policy ----------------------------------------------------------------------------------------
+LOAD_TIMEOUT_S: Final = 900.0
+"""Seconds for load(): tens of gigabytes of weights from a network disk."""
+
+RESET_TIMEOUT_S: Final = 30.0
+"""Seconds for reset(): clears caches, computes nothing large."""
+
+ACT_TIMEOUT_S: Final = 60.0
+"""Seconds for one act(), queueing behind other workers and first-call compilation included."""
+
+END_TIMEOUT_S: Final = 5.0
+"""Seconds for end_episode(): must never hold up the next episode."""
+
+HEALTH_TIMEOUT_S: Final = 2.0
+"""Seconds for health(), which never waits for the policy."""
+
+UNLOAD_TIMEOUT_S: Final = 30.0
+"""Seconds a policy has to unload after SIGTERM before it is killed."""
+
+EPISODE_TTL_S: Final = 3600.0
+"""Seconds without a request after which a policy server ends an episode whose owner vanished silently."""
+
+BATCH_WAIT_S: Final = 0.005
+"""Longest time the first request of a batch waits for others, in seconds. Under a control period."""
+
+# --- leases ----------------------------------------------------------------------------------------
+LEASE_S: Final = 15.0
+"""Seconds a claimed Work Item stays owned without a heartbeat."""
+
+HEARTBEAT_S: Final = LEASE_S / 3
+"""Seconds between heartbeats: two may be lost before the lease is."""
+
+MAX_ATTEMPTS: Final = 3
+"""Attempts of one Work Item before it is quarantined."""
+
+COORDINATOR_PATIENCE_S: Final = 30.0
+"""Seconds a worker keeps trying to reach a silent coordinator before it stops."""
+
+# --- worker ----------------------------------------------------------------------------------------
+STEP_TIMEOUT_S: Final = 60.0
+"""Seconds one native simulator call may take before the watchdog ends the process."""
+
+BOOT_TIMEOUT_S: Final = 300.0
+"""Seconds a worker may take to import its simulator and build its first scene."""
+
+STOP_GRACE_S: Final = 15.0
+"""Seconds between SIGTERM and SIGKILL for a supervised child."""
+
+WATCHDOG_EXIT_CODE: Final = 124
+"""Exit status of a worker whose native call was wedged; the same code timeout(1) uses."""
+
+# --- files, outside --------------------------------------------------------------------------------
+MAX_IMAGE_PIXELS: Final = 16_000_000
+"""Pixels of one image, read from its header before anything is decoded."""
+
+MAX_DEFINITION_BYTES: Final = 4 << 20
+"""Bytes of one benchmark.toml or policy process file."""
+
+MAX_BODY_BYTES: Final = 8 << 20
+"""Bytes of one HTTP request to the coordinator. An episode record is under 64 KiB."""
