@@ -19,7 +19,7 @@ class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of everything read from a frozen file."""
 
 
-class FeatureDefinition(Data):
+class FeatureDefinition(Data, frozen=True, forbid_unknown_fields=True):
     """One named observation value.
 
     Images are uint8, height × width × 3, RGB. Features under `privileged.` exist for scripted experts: they
@@ -42,7 +42,7 @@ class FeatureDefinition(Data):
     """Units, frame and order of the values."""
 
 
-class ActionDefinition(Data):
+class ActionDefinition(Data, frozen=True, forbid_unknown_fields=True):
     """One named meaning of the action vector."""
 
     representation: Name
@@ -56,7 +56,7 @@ class ActionDefinition(Data):
     """Units, frame and order of the values."""
 
 
-class TaskDefinition(Data):
+class TaskDefinition(Data, frozen=True, forbid_unknown_fields=True):
     """One instruction and scene family."""
 
     id: Name
@@ -70,7 +70,7 @@ class TaskDefinition(Data):
     """What the family needs to build this task."""
 
 
-class RenderProfile(Data):
+class RenderProfile(Data, frozen=True, forbid_unknown_fields=True):
     """How frames are made. Two profiles are two versions: their rates never share a column."""
 
     name: Literal["reference", "fast"]
@@ -79,7 +79,7 @@ class RenderProfile(Data):
     reflections: bool = True
 
 
-class BenchmarkDefinition(Data):
+class BenchmarkDefinition(Data, frozen=True, forbid_unknown_fields=True):
     """One benchmark version, as frozen."""
 
     schema: Literal[1]

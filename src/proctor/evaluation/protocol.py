@@ -30,7 +30,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Base of everything on this wire."""
 
 
-class WorkerHello(Message):
+class WorkerHello(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A worker introduces itself before its first claim; a restarted worker does so again."""
 
     worker: str
@@ -45,7 +45,7 @@ class WorkerHello(Message):
     """OpenGL backend and renderer string, or `none` before anything was rendered."""
 
 
-class RunSettings(Message):
+class RunSettings(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a run's episodes are executed: frozen with the run, the same for every worker."""
 
     run: str
@@ -66,7 +66,7 @@ class RunSettings(Message):
     run_directory: str
 
 
-class AttemptRef(Message):
+class AttemptRef(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Names one lease."""
 
     worker: str
@@ -75,14 +75,14 @@ class AttemptRef(Message):
     token: str
 
 
-class ClaimRequest(Message):
+class ClaimRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A worker asks for work; `task` is the one it has a scene for."""
 
     worker: str
     task: str | None = None
 
 
-class Lease(Message):
+class Lease(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One Work Item, owned until `lease_s` from now unless renewed."""
 
     item: int
@@ -94,7 +94,7 @@ class Lease(Message):
     """Only those without an accepted result."""
 
 
-class ClaimReply(Message):
+class ClaimReply(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`lease`, or None: `drained` when nothing will come any more, else ask again after `retry_s`."""
 
     lease: Lease | None = None
@@ -102,7 +102,7 @@ class ClaimReply(Message):
     retry_s: float = 0.2
 
 
-class HeartbeatRequest(Message):
+class HeartbeatRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Renews a lease and says what the worker is doing; `attempt` is None between items."""
 
     worker: str
@@ -112,35 +112,35 @@ class HeartbeatRequest(Message):
     step: int = 0
 
 
-class HeartbeatReply(Message):
+class HeartbeatReply(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whether to go on. `cancel`: stop at the next step and release."""
 
     lease_s: float
     cancel: bool = False
 
 
-class EpisodeReport(Message):
+class EpisodeReport(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One finished episode under a lease. Evaluated outcomes are accepted; errors are kept with the attempt."""
 
     attempt: AttemptRef
     record: EpisodeRecord
 
 
-class ReleaseRequest(Message):
+class ReleaseRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Give an item back without a charge (pre-emption, cancel)."""
 
     attempt: AttemptRef
     reason: str
 
 
-class FailRequest(Message):
+class FailRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The attempt failed; the item goes back, one attempt charged."""
 
     attempt: AttemptRef
     error: ErrorRecord
 
 
-class WorkerLost(Message):
+class WorkerLost(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A worker's process is gone; its lease, if any, fails now instead of expiring."""
 
     worker: str
@@ -149,13 +149,13 @@ class WorkerLost(Message):
     """It died inside the simulator (signal or positive exit status in a simulator phase)."""
 
 
-class CancelRequest(Message):
+class CancelRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Stop the run: no more claims; workers stop at their next step and release."""
 
     reason: str
 
 
-class Accepted(Message):
+class Accepted(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`stored`: this request changed something; False when it repeated what was already there."""
 
     stored: bool
