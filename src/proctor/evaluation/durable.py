@@ -1,0 +1,51 @@
+"""The one way a file of a run reaches the disk: whole, or not at all.
+
+A temporary file in the same directory, fsync, rename over the target, fsync of the directory. After
+`write_durably` returns the bytes survive a power cut; if it raises, the target is what it was before and the
+temporary file is gone. A process killed in between leaves at most a hidden `.tmp-*-NAME` beside the target.
+Costs two disk flushes, so it is for files written once per episode or less.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`. The directory must exist.
+
+    Raises OSError (no space, no permission) with the target unchanged.
+    """
+    temporary = temporary_beside(path)
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+        publish(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Make a finished file in the same directory appear under its name, durably.
+
+    Raises OSError with the target unchanged; the temporary file is then still there and the caller's.
+    """
+    _flush(temporary)
+    temporary.replace(path)
+    _flush(path.parent)
+
+
+def temporary_beside(path: Path) -> Path:
+    """A name in the same directory that no other writer uses, with the suffix of `path`."""
+    return path.with_name(f".tmp-{secrets.token_hex(6)}-{path.name}")
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
