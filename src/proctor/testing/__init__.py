@@ -1,1 +1,1 @@
-"""TODO"""
+"""Conformance kits for policies, benchmarks, dialects and stores, and the toy benchmark they are tried on."""

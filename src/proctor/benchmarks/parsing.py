@@ -1,0 +1,37 @@
+"""Typed reading of files people write: an unknown key is an error that names the nearest valid one."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect as types
+
+from proctor.errors import UnknownNameError, UsageError
+
+T = TypeVar("T")
+
+
+def parse(raw: object, kind: type[T], source: str) -> T:
+    """Turn plain data into `kind` (a Struct), refusing whatever it does not name.
+
+    Raises `UnknownNameError` for an unknown key and `UsageError` for a value out of its domain, both naming
+    `source` and the place within it.
+    """
+    _refuse_unknown_keys(raw, types.type_info(kind), source)
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source}: {error}") from None
+
+
+def _refuse_unknown_keys(raw: object, info: Any, where: str) -> None:
+    if isinstance(info, types.StructType) and isinstance(raw, dict):
+        valid = {field.encode_name: field.type for field in info.fields}
+        for key, value in raw.items():
+            if key not in valid:
+                raise UnknownNameError(f"key in {where}", str(key), valid)
+            _refuse_unknown_keys(value, valid[key], f"{where}, {key}")
+    elif isinstance(info, types.VarTupleType) and isinstance(raw, list):
+        for position, item in enumerate(raw):
+            _refuse_unknown_keys(item, info.item_type, f"{where}[{position}]")

@@ -1,0 +1,225 @@
+"""The `toy` family: a point mass on a square, in numpy alone.
+
+A genuine environment, not a stand-in: it has dynamics, seeds, goals, frames and success checks, keeps every
+rule of `proctor.benchmarks.contract`, and runs in any interpreter, in microseconds. It exists to test
+what runs environments. Its numbers say nothing about robots.
+
+The field is the square [-1, 1]², x to the right, y up. An action is a velocity, followed with a lag.
+
+    reach   the mass is within `RADIUS` of the goal
+    park    the same, slower than `PARKED` per second
+    cliff   `reach`, but leaving the field ends the episode instead of being stopped at the wall
+    tour    two segments, one goal each; the second begins where the first was reached
+
+`BenchmarkDefinition.settings` may hold `step_s` (seconds every step takes, 0 by default) and `faults`, a list
+of tables {kind, task, index, step, marker}: at that step of that episode (step 0 is `begin`) the environment
+raises (`raise`), leaves the process (`exit`), dies of a signal (`kill`), sleeps (`hang`) or sleeps without
+letting other threads run (`wedge`). `task` and `index` left out match any. With `marker`, a path, a fault
+fires once: it makes that file first, and does not fire where the file exists.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.benchmarks.contract import Environment, Episode, FeatureValue, Reset, StepResult
+from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
+from proctor.errors import BenchmarkFault, UnknownNameError
+
+PERIOD: Final = 0.1
+"""Seconds per control step."""
+RADIUS: Final = 0.1
+"""Distance, in field units, at which the goal counts as reached."""
+PARKED: Final = 0.05
+"""Speed, in field units per second, under which the mass counts as parked."""
+LAG: Final = 0.5
+"""Share of the gap between velocity and command that closes in one step."""
+PIXELS: Final = 64
+"""Height and width of the frame."""
+
+_LONG_S: Final = 3600
+
+Point = NDArray[np.float64]
+
+
+class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One planned misfortune; see the module's text."""
+
+    kind: Literal["raise", "exit", "kill", "hang", "wedge"]
+    step: int
+    task: str | None = None
+    index: int | None = None
+    marker: str | None = None
+
+    def strikes(self, episode: Episode, step: int) -> bool:
+        """Whether this is its moment; makes the marker if so."""
+        if (
+            step != self.step
+            or self.task not in (None, episode.task)
+            or self.index not in (None, episode.index)
+        ):
+            return False
+        if self.marker is None:
+            return True
+        try:
+            Path(self.marker).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+
+class ToyEnvironment:
+    """One point mass. Keeps the rules of `proctor.benchmarks.contract.Environment`."""
+
+    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+        self._task = task
+        self._step_s = float(definition.settings.get("step_s", 0.0))
+        self._faults = msgspec.convert(definition.settings.get("faults", []), list[Fault])
+        self._known = {feature.name for feature in definition.features}
+        self._episode: Episode | None = None
+        self._position = self._velocity = np.zeros(2)
+        self._goals = np.zeros((1, 2))
+        self._segment = self._step = 0
+
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        """Place mass and goals. `initial_state`: position 2, velocity 2, then 2 per goal."""
+        self._refuse_unknown(observe)
+        random = np.random.Generator(np.random.PCG64(episode.seed))
+        self._episode, self._segment, self._step = episode, 0, 0
+        self._position, self._velocity = random.uniform(-0.8, 0.8, 2), np.zeros(2)
+        self._goals = random.uniform(-0.8, 0.8, (len(episode.segments), 2))
+        self._suffer()
+        success = self._advance_on_success()
+        state = np.concatenate([self._position, self._velocity, self._goals.ravel()])
+        return Reset(observation=self._observe(observe), initial_state=state, success=success)
+
+    def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
+        """Move for one period. `action`: (2,) velocity in field units per second."""
+        self._refuse_unknown(observe)
+        self._step += 1
+        self._suffer()
+        if self._step_s:
+            time.sleep(self._step_s)
+        self._velocity = self._velocity + LAG * (np.asarray(action, np.float64) - self._velocity)
+        wanted = self._position + PERIOD * self._velocity
+        self._position = np.clip(wanted, -1.0, 1.0)
+        outside = bool(np.any(wanted != self._position))
+        distance = self._distance()
+        success = self._advance_on_success()
+        return StepResult(
+            terminated=outside and self._task.id == "cliff",
+            success=success,
+            observation=self._observe(observe),
+            events=("touched the wall",) if outside else (),
+            metrics={"distance": distance},
+        )
+
+    def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
+        """Stand still."""
+        return np.zeros(2, np.float32)
+
+    def close(self) -> None:
+        """Nothing to release."""
+        self._episode = None
+
+    def _distance(self) -> float:
+        return float(np.linalg.norm(self._position - self._goals[self._segment]))
+
+    def _advance_on_success(self) -> bool:
+        slow = self._task.id != "park" or float(np.linalg.norm(self._velocity)) < PARKED
+        success = self._distance() < RADIUS and slow
+        if success and self._segment + 1 < len(self._goals):
+            self._segment += 1
+        return success
+
+    def _observe(self, names: Collection[str]) -> dict[str, FeatureValue]:
+        return {name: _SENSORS[name](self) for name in names}
+
+    def _refuse_unknown(self, names: Collection[str]) -> None:
+        for name in names:
+            if name not in self._known:
+                raise UnknownNameError("feature", name, self._known)
+
+    def _suffer(self) -> None:
+        assert self._episode is not None, "begin comes first"
+        for fault in self._faults:
+            if fault.strikes(self._episode, self._step):
+                _MISFORTUNES[fault.kind]()
+
+    def _frame(self) -> NDArray[np.uint8]:
+        frame = np.full((PIXELS, PIXELS, 3), 32, np.uint8)
+        frame[_disc(self._goals[self._segment])] = (0, 200, 0)
+        frame[_disc(self._position)] = (220, 0, 0)
+        return frame
+
+    def _proprioception(self) -> NDArray[np.float32]:
+        values = np.concatenate([self._position, self._velocity])
+        return values.astype(np.float32)
+
+    def _goal(self) -> NDArray[np.float32]:
+        goal: Point = self._goals[self._segment]
+        return goal.astype(np.float32)
+
+    def _instruction(self) -> str:
+        assert self._episode is not None, "begin comes first"
+        return self._episode.segments[self._segment].instruction
+
+
+_SENSORS: dict[str, Callable[[ToyEnvironment], FeatureValue]] = {
+    "images.primary": ToyEnvironment._frame,
+    "images.mirror": lambda toy: toy._frame()[:, ::-1].copy(),
+    "state.proprioception": ToyEnvironment._proprioception,
+    "privileged.goal": ToyEnvironment._goal,
+    "language.instruction": ToyEnvironment._instruction,
+}
+
+
+def _disc(centre: Point) -> NDArray[np.bool_]:
+    middles = (np.arange(PIXELS) + 0.5) * (2.0 / PIXELS) - 1.0
+    x, y = middles[None, :], -middles[:, None]
+    inside: NDArray[np.bool_] = (x - centre[0]) ** 2 + (y - centre[1]) ** 2 < RADIUS**2
+    return inside
+
+
+def _raise() -> None:
+    raise BenchmarkFault("a planned fault of the toy environment")
+
+
+def _sleep_holding_the_lock() -> None:
+    ctypes.PyDLL(None).sleep(_LONG_S)
+
+
+_MISFORTUNES: dict[str, Callable[[], None]] = {
+    "raise": _raise,
+    "exit": lambda: os._exit(3),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "hang": lambda: time.sleep(_LONG_S),
+    "wedge": _sleep_holding_the_lock,
+}
+
+
+class ToyFamily:
+    """Makes toy environments."""
+
+    name = "toy"
+
+    def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
+        """Make a lane for one task."""
+        return ToyEnvironment(definition, task)
+
+    def packages(self) -> Mapping[str, str]:
+        """numpy is all it needs."""
+        return {"numpy": np.__version__}
+
+
+FAMILY: Final = ToyFamily()
