@@ -16,6 +16,8 @@
     └── InfrastructureFault      the operator of the machine
         ├── EnvironmentMissing   a simulator environment is not built, or lacks something
         ├── CoordinatorGone      the coordinator does not answer
+        ├── StorageFault         the run's files cannot be written: full, read-only, not permitted
+        ├── SupersededError      another coordinator owns this run now
         └── LeaseLostError       this attempt no longer owns its work; its result is not accepted
 
 Messages name the field, the value, and what would have been valid.
@@ -100,6 +102,14 @@ class EnvironmentMissing(InfrastructureFault):
 
 class CoordinatorGone(InfrastructureFault):
     """The coordinator did not answer within the worker's patience."""
+
+
+class StorageFault(InfrastructureFault):
+    """The run's files cannot be written. Nothing accepted is lost; work goes on once there is space."""
+
+
+class SupersededError(InfrastructureFault):
+    """Another coordinator has taken over this run; this one may not write any more and must stop."""
 
 
 class LeaseLostError(InfrastructureFault):

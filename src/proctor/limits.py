@@ -67,8 +67,27 @@ HEARTBEAT_S: Final = LEASE_S / 3
 MAX_ATTEMPTS: Final = 3
 """Attempts of one Work Item before it is quarantined."""
 
+EXPIRY_CHECK_S: Final = LEASE_S / 15
+"""Seconds between looks at the leases: a lost worker's item waits at most this long beyond its lease."""
+
 COORDINATOR_PATIENCE_S: Final = 30.0
 """Seconds a worker keeps trying to reach a silent coordinator before it stops."""
+
+# --- coordinator ----------------------------------------------------------------------------------
+GROUP_COMMIT_REQUESTS: Final = 256
+"""Requests that share one transaction. Four times the workers of a large machine; bounds a commit's time."""
+
+STORAGE_RETRY_S: Final = 2.0
+"""Seconds a worker is told to wait when the disk is full: work resumes within 5 s of space."""
+
+MAX_API_CONNECTIONS: Final = 512
+"""Connections the coordinator serves at once; more are answered 503."""
+
+BODY_TIMEOUT_S: Final = 10.0
+"""Seconds a request body may take to arrive. A worker sends 64 KiB over loopback."""
+
+CONTROL_TIMEOUT_S: Final = 10.0
+"""Seconds the launcher waits for one answer of the coordinator before it calls it gone."""
 
 # --- worker ----------------------------------------------------------------------------------------
 STEP_TIMEOUT_S: Final = 60.0
