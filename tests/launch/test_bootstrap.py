@@ -13,7 +13,7 @@ import proctor
 pytestmark = pytest.mark.process
 
 PACKAGE = Path(proctor.__file__).parent
-INTERPRETER = [sys.executable, "-I", "-S"]
+INTERPRETER = [sys.executable, "-E", "-s", "-S"]
 """Without the site packages, so proctor is not installed here."""
 
 

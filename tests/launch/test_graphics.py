@@ -32,7 +32,7 @@ def test_an_empty_value_is_no_value() -> None:
 
 
 def test_a_value_mujoco_does_not_know() -> None:
-    with pytest.raises(UsageError, match="MUJOCO_GL is 'egll'; valid: egl, osmesa, .*or unset"):
+    with pytest.raises(UsageError, match=r"MUJOCO_GL is 'egll'; valid: egl, osmesa, .*or unset"):
         choose({"MUJOCO_GL": "egll"}, never_asked)
 
 
