@@ -1,1 +1,71 @@
-"""TODO"""
+"""Statistics, tables and reports: pure functions of recorded results."""
+
+from __future__ import annotations
+
+from proctor.results.hashes import conditions_hash, outcome_hash
+from proctor.results.rates import Rate
+from proctor.results.results import Results, headline_text, load_results, write_results
+from proctor.results.results_file import read_episodes
+from proctor.results.run_record import (
+    AttemptFault,
+    BenchmarkRecord,
+    PlannedEpisode,
+    PlannedTask,
+    PlatformRecord,
+    PolicyRecord,
+    Provenance,
+    Quarantine,
+    ReplicaRecord,
+    RunRecord,
+    RunSettingsRecord,
+    Selection,
+    benchmark_record,
+    planned_tasks,
+    platform_records,
+    replica_record,
+)
+from proctor.results.runs import RunListing, find_run, list_runs
+from proctor.results.statistics import Interval, wilson
+from proctor.results.summary import Summary, TaskSummary, summarize
+from proctor.results.tables import Table, as_markdown, as_text, axis_table, rate_text, task_table
+
+__all__ = [
+    "AttemptFault",
+    "BenchmarkRecord",
+    "Interval",
+    "PlannedEpisode",
+    "PlannedTask",
+    "PlatformRecord",
+    "PolicyRecord",
+    "Provenance",
+    "Quarantine",
+    "Rate",
+    "ReplicaRecord",
+    "Results",
+    "RunListing",
+    "RunRecord",
+    "RunSettingsRecord",
+    "Selection",
+    "Summary",
+    "Table",
+    "TaskSummary",
+    "as_markdown",
+    "as_text",
+    "axis_table",
+    "benchmark_record",
+    "conditions_hash",
+    "find_run",
+    "headline_text",
+    "list_runs",
+    "load_results",
+    "outcome_hash",
+    "planned_tasks",
+    "platform_records",
+    "rate_text",
+    "read_episodes",
+    "replica_record",
+    "summarize",
+    "task_table",
+    "wilson",
+    "write_results",
+]

@@ -1,0 +1,94 @@
+"""Why episodes failed, with examples that nobody picked by hand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from proctor.evaluation.record import EpisodeRecord, Outcome
+from proctor.results.run_record import Data, RunRecord
+
+EXAMPLES = 3
+"""Episodes shown per kind: enough to look at, few enough to be looked at."""
+
+
+class Example(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One episode to look at."""
+
+    episode_id: str
+    video: str | None
+    """Path relative to the run directory."""
+
+
+class FailureKind(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Failures that look the same from outside."""
+
+    outcome: Outcome
+    reason: str
+    """How the episode ended, or phase and type of the policy's error."""
+    count: int
+    message: str
+    """Message of one of the errors, empty for plain failures."""
+    examples: tuple[Example, ...]
+
+
+class FaultKind(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Attempts that ended alike without a result."""
+
+    outcome: Outcome
+    reason: str
+    count: int
+    message: str
+
+
+def failure_kinds(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[FailureKind, ...]:
+    """Failures and policy errors grouped by how they ended, the most frequent first."""
+    groups: dict[tuple[Outcome, str], list[EpisodeRecord]] = {}
+    for record in records:
+        if record.outcome is not Outcome.SUCCESS:
+            groups.setdefault((record.outcome, _reason(record)), []).append(record)
+    kinds = [
+        FailureKind(
+            outcome=outcome,
+            reason=reason,
+            count=len(group),
+            message=min((record.error.message for record in group if record.error), default=""),
+            examples=draw_examples(run.settings.run_seed, group),
+        )
+        for (outcome, reason), group in groups.items()
+    ]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.outcome.value, kind.reason)))
+
+
+def fault_kinds(run: RunRecord) -> tuple[FaultKind, ...]:
+    """Faults of benchmark and infrastructure grouped by cause, the most frequent first."""
+    causes = [
+        (fault.outcome, f"{fault.error.phase}: {fault.error.type}", fault.error.message)
+        for fault in run.faults
+        if fault.error
+    ]
+    messages = {(outcome, reason): message for outcome, reason, message in sorted(causes, reverse=True)}
+    counts = Counter((outcome, reason) for outcome, reason, _ in causes)
+    kinds = [
+        FaultKind(outcome=outcome, reason=reason, count=count, message=messages[outcome, reason])
+        for (outcome, reason), count in counts.items()
+    ]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.outcome.value, kind.reason)))
+
+
+def draw_examples(run_seed: int, records: Iterable[EpisodeRecord]) -> tuple[Example, ...]:
+    """A few of the records, drawn by the run's seed and the episode's id alone, filmed ones first."""
+
+    def rank(record: EpisodeRecord) -> tuple[bool, str]:
+        draw = hashlib.sha256(f"{run_seed}:{record.episode_id}".encode()).hexdigest()
+        return record.video is None, draw
+
+    drawn = sorted(records, key=rank)[:EXAMPLES]
+    return tuple(Example(episode_id=record.episode_id, video=record.video) for record in drawn)
+
+
+def _reason(record: EpisodeRecord) -> str:
+    if record.error is None:
+        return record.termination
+    return f"{record.error.phase}: {record.error.type}"

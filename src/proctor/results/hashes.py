@@ -1,0 +1,93 @@
+"""Two digests: what came out, and under which conditions.
+
+Same conditions, same outcomes: for any number of workers, any order and any crash. Both are SHA-256 over
+canonical JSON: UTF-8, keys sorted, no spaces, floats as the shortest text that reads back the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+import msgspec
+
+from proctor.evaluation.record import EpisodeRecord
+from proctor.results.run_record import RunRecord
+
+OUTCOMES = "proctor/outcomes/1"
+CONDITIONS = "proctor/conditions/1"
+
+
+def outcome_hash(records: Iterable[EpisodeRecord]) -> str:
+    """Hexadecimal digest over (task, index, repetition, seed, outcome, steps) of every record.
+
+    Who ran an episode, when and how fast takes no part; neither does the order of the records.
+    """
+    rows = sorted(
+        (record.task, record.index, record.repetition, record.seed, record.outcome.value, record.steps)
+        for record in records
+    )
+    return _digest({"schema": OUTCOMES, "episodes": rows})
+
+
+def conditions_hash(run: RunRecord) -> str:
+    """Hexadecimal digest over what may move an outcome without anyone being wrong.
+
+    Where a policy or checkpoint has a digest, that stands for it and its path does not. Names, paths of the
+    run, worker and replica counts, recording and times take no part.
+    """
+    settings, policy = run.settings, run.policy
+    return _digest(
+        {
+            "schema": CONDITIONS,
+            "benchmark": {"id": run.benchmark.id, "hash": run.benchmark.hash},
+            "episodes": sorted((e.task, e.index, e.repetition, e.seed) for e in run.planned),
+            "settings": {
+                "run_seed": settings.run_seed,
+                "execute_steps": settings.execute_steps,
+                "action_representation": settings.action_representation,
+                "observe": sorted(settings.observe),
+                "act_timeout_s": settings.act_timeout_s,
+            },
+            "policy": {
+                "source": policy.file_sha256 or policy.spec,
+                "class": policy.spec.rpartition(":")[2],
+                "args": policy.args,
+                "checkpoint": policy.checkpoint_sha256 or policy.checkpoint,
+            },
+            "wires": _distinct(
+                {
+                    "dialect": replica.dialect,
+                    "chunk_owner": replica.chunk_owner,
+                    "batching": replica.batching,
+                    "seeds": replica.seeds,
+                }
+                for replica in run.replicas
+            ),
+            "platforms": _distinct(
+                {
+                    "platform": platform.platform,
+                    "python": platform.python,
+                    "packages": platform.packages,
+                }
+                for platform in run.platforms
+            ),
+            # A worker that never rendered says "none"; that depends on who got which episode.
+            "renderers": sorted({platform.renderer for platform in run.platforms} - {"none"}),
+            "proctor": run.provenance.proctor,
+        }
+    )
+
+
+def _distinct(parts: Iterable[object]) -> list[str]:
+    return sorted({_canonical(part) for part in parts})
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()
+
+
+def _canonical(content: object) -> str:
+    plain = msgspec.to_builtins(content)
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,331 @@
+"""`report.md`: a run for people to read. Renders a `ResultsFile` and computes nothing that is not in it."""
+
+from __future__ import annotations
+
+import shlex
+from urllib.parse import quote
+
+from proctor.results.failures import Example, FailureKind, FaultKind
+from proctor.results.rates import Rate
+from proctor.results.results_file import ResultsFile
+from proctor.results.run_record import RunRecord
+from proctor.results.statistics import wilson
+from proctor.results.summary import Label, Summary
+from proctor.results.tables import (
+    NOTHING,
+    Table,
+    as_markdown,
+    axis_table,
+    escaped,
+    interval_text,
+    rate_text,
+    task_table,
+)
+from proctor.results.timing import LatencySummary
+
+REPORT_NAME = "report.md"
+
+
+def render_report(results: ResultsFile) -> str:
+    """The whole report as Markdown; links are relative to the run directory."""
+    run, summary = results.run, results.summary
+    sections = [
+        f"# {escaped(run.name)}: {escaped(run.benchmark.title)}",
+        _headline(summary),
+        *_labels(run, summary),
+        _reading(run, summary),
+        _section("Tasks", as_markdown(task_table(summary)), _STEPS_NOTE),
+        _section("Axes", as_markdown(axis_table(summary))) if summary.axes else "",
+        _section("Ledger", as_markdown(_ledger_table(summary)), _reruns(summary)),
+        _section("Meanings of success", as_markdown(_meanings_table(run, summary))),
+        _section("Failures of the policy", *_failures(summary)),
+        _section("Faults run again", *map(_fault, summary.faults)) if summary.faults else "",
+        _section("Time", as_markdown(_time_table(summary)), _TIME_NOTE, _clocks(summary)),
+        _section("Actions and starts", as_markdown(_actions_table(summary))),
+        _section("Metrics", as_markdown(_metrics_table(summary))) if summary.metrics else "",
+        _section("Provenance", as_markdown(_provenance_table(results))),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+_STEPS_NOTE = "Steps: median control steps to the first success, of the episodes that succeeded."
+_TIME_NOTE = (
+    "Percentiles are medians over episodes of each episode's own percentiles; max is over all of them."
+)
+
+_LABELS: dict[Label, str] = {
+    "partial": "planned episodes are missing, so no rate here is the benchmark's.",
+    "draft": "this benchmark version is not frozen; its numbers are not comparable with anything.",
+    "overridden": "settings of the benchmark were replaced",
+    "privileged": "the policy saw simulator state that no robot has",
+    "subset": "only part of the benchmark was asked for",
+    "batch-sensitive": "requests were merged although the policy does not promise that merging keeps its"
+    " actions; another run may differ.",
+}
+
+
+def _section(title: str, *blocks: str) -> str:
+    return "\n\n".join((f"## {title}", *(block for block in blocks if block)))
+
+
+def _headline(summary: Summary) -> str:
+    if summary.headline:
+        return f"**Success: {rate_text(summary.headline)}**"
+    reasons = "; ".join(summary.no_headline)
+    lines = [f"**No headline rate: {reasons}.**"]
+    if summary.over_completed:
+        lines += [
+            "",
+            f"- over completed episodes: {rate_text(summary.over_completed)}",
+            f"- over planned episodes (a missing one is no success): {rate_text(summary.over_planned)}",
+        ]
+    return "\n".join(lines)
+
+
+def _labels(run: RunRecord, summary: Summary) -> list[str]:
+    details: dict[Label, str] = {
+        "overridden": _overrides(run),
+        "privileged": ", ".join(summary.privileged_features),
+        "subset": f"{len(run.tasks)} tasks, {len({(e.task, e.index) for e in run.planned})} starts",
+    }
+    lines = [
+        f"> **{label.capitalize()}:** {_LABELS[label]}"
+        + (f": {escaped(details[label])}." if label in details else "")
+        for label in summary.labels
+    ]
+    return ["\n>\n".join(lines)] if lines else []
+
+
+def _overrides(run: RunRecord) -> str:
+    settings, benchmark = run.settings, run.benchmark
+    return ", ".join(
+        f"{name} = {getattr(settings, name, '?')} (the benchmark's: {getattr(benchmark, name)})"
+        if hasattr(benchmark, name)
+        else name
+        for name in settings.overridden
+    )
+
+
+def _reading(run: RunRecord, summary: Summary) -> str:
+    rate = summary.over_completed
+    if rate is None:
+        return ""
+    lines = [_about(rate), *_about_such_tasks(rate, summary), _what_n_can_tell(rate)]
+    if rate.starts != rate.trials:
+        lines.append(
+            f"Repetitions of one start are not independent: the intervals count {rate.starts} starts,"
+            f" not {rate.trials} episodes."
+        )
+    if run.ended != "drained":
+        reason = f" ({escaped(run.end_reason)})" if run.end_reason else ""
+        lines.append(f"The run was {run.ended}{reason}.")
+    lines.append("Intervals are 95 % and assume that the number of episodes was fixed before the first ran.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _about(rate: Rate) -> str:
+    if rate.tasks == 1:
+        return f"One task: {rate.successes} of {rate.trials} episodes succeeded; Wilson interval."
+    return (
+        f"Mean of {rate.tasks} task rates by weight, with a stratified Wilson interval about **these** tasks."
+        f" Pooled count: {rate.successes} of {rate.trials} episodes."
+    )
+
+
+def _about_such_tasks(rate: Rate, summary: Summary) -> list[str]:
+    if rate.such_tasks is None or not summary.headline:
+        return []
+    return [f"About **such** tasks (t over task rates): {interval_text(rate.such_tasks)} %."]
+
+
+def _what_n_can_tell(rate: Rate) -> str:
+    middle = 100 * wilson(rate.starts / 2, rate.starts).width
+    return (
+        f"What this n can tell: with {rate.starts} starts a 95 % interval is up to {middle:.0f} points wide;"
+        f" this one is {100 * rate.interval.width:.0f}."
+    )
+
+
+def _ledger_table(summary: Summary) -> Table:
+    ledger = summary.ledger
+    rows = (
+        ("planned", ledger.planned),
+        ("completed (accepted results)", ledger.completed),
+        ("of these success", ledger.success),
+        ("of these failure", ledger.failure),
+        ("of these policy_error (a failure of the policy)", ledger.policy_error),
+        ("missing", ledger.missing),
+        ("last stopped by benchmark_error", ledger.benchmark_error),
+        ("last stopped by infrastructure_error", ledger.infrastructure_error),
+        ("last stopped by cancelled", ledger.cancelled),
+        ("never run", ledger.not_run),
+    )
+    return Table(("episodes", "count"), tuple((name, str(count)) for name, count in rows))
+
+
+def _reruns(summary: Summary) -> str:
+    reruns = summary.reruns
+    return (
+        f"Attempts that ended without a result, never scored: {reruns.benchmark_error} benchmark_error,"
+        f" {reruns.infrastructure_error} infrastructure_error, {reruns.cancelled} cancelled."
+        f" Late results refused: {reruns.refused_results}."
+        f" Work Items quarantined: {reruns.quarantined_items}."
+        f" Deadlines missed by the policy: {summary.missed_deadlines}."
+    )
+
+
+def _meanings_table(run: RunRecord, summary: Summary) -> Table:
+    held = f"held (for {run.benchmark.held_steps} steps)"
+    names = {"once": "once (at any step)", "at_end": "at_end (at the last step)", "held": held}
+    rows = tuple(
+        (f"{names[meaning]}{' ← the headline' if meaning == run.benchmark.success else ''}", rate_text(rate))
+        for meaning, rate in (
+            ("once", summary.meanings.once),
+            ("at_end", summary.meanings.at_end),
+            ("held", summary.meanings.held),
+        )
+    )
+    return Table(("success", "over completed, 95 % interval (k/n)"), rows)
+
+
+def _failures(summary: Summary) -> list[str]:
+    kinds = [_failure(kind) for kind in summary.failures] or ["None."]
+    successes = _examples(summary.success_examples)
+    return [*kinds, f"Successes to compare with: {successes}" if successes else ""]
+
+
+def _failure(kind: FailureKind) -> str:
+    message = f" “{escaped(kind.message)}”" if kind.message else ""
+    return (
+        f"- {kind.count} × {kind.outcome.value}, {escaped(kind.reason)}{message}: {_examples(kind.examples)}"
+    )
+
+
+def _fault(kind: FaultKind) -> str:
+    return f"- {kind.count} × {kind.outcome.value}, {escaped(kind.reason)}: “{escaped(kind.message)}”"
+
+
+def _examples(examples: tuple[Example, ...]) -> str:
+    return ", ".join(
+        f"[{escaped(example.episode_id)}]({quote(example.video)})"
+        if example.video
+        else escaped(example.episode_id)
+        for example in examples
+    )
+
+
+def _time_table(summary: Summary) -> Table:
+    rows = (
+        ("policy answers (act)", *_latency(summary.act_ms)),
+        ("control steps, rendering included", *_latency(summary.step_ms)),
+    )
+    return Table(("milliseconds", "count", "p50", "p95", "p99", "max"), rows)
+
+
+def _latency(latency: LatencySummary | None) -> tuple[str, ...]:
+    if latency is None:
+        return (NOTHING,) * 5
+    figures = (latency.p50, latency.p95, latency.p99, latency.max)
+    return (str(latency.count), *(f"{figure:.1f}" for figure in figures))
+
+
+def _clocks(summary: Summary) -> str:
+    clocks = summary.clocks
+    return (
+        f"Summed over workers: {clocks.boot_s:.1f} s making simulators, {clocks.episode_s:.1f} s in episodes,"
+        f" {clocks.teardown_s:.1f} s taking them down."
+    )
+
+
+def _actions_table(summary: Summary) -> Table:
+    actions, deviation = summary.actions, summary.initial_state_deviation
+    rows = (
+        ("inferences", str(actions.inferences)),
+        ("actions applied", str(actions.applied)),
+        ("of these clipped to the limits", _share(actions.clipped, actions.applied)),
+        ("of these outside the limits", _share(actions.out_of_limits, actions.applied)),
+        ("largest deviation from a recorded start", NOTHING if deviation is None else f"{deviation:.2g}"),
+        *((f"event: {event}", str(count)) for event, count in summary.events.items()),
+    )
+    return Table(("what", "count"), rows)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({100 * part / whole:.1f}%)" if whole else str(part)
+
+
+def _metrics_table(summary: Summary) -> Table:
+    rows = tuple(
+        (name, str(metric.episodes), *(f"{figure:.4g}" for figure in (metric.median, metric.min, metric.max)))
+        for name, metric in summary.metrics.items()
+    )
+    return Table(("last value per episode", "episodes", "median", "min", "max"), rows)
+
+
+def _provenance_table(results: ResultsFile) -> Table:
+    rows = [
+        *_benchmark_rows(results.run),
+        *_policy_rows(results.run),
+        *_machine_rows(results.run),
+        ("outcome_hash", results.outcome_hash),
+        ("conditions_hash", results.conditions_hash),
+    ]
+    return Table(("what", "value"), tuple(rows))
+
+
+def _benchmark_rows(run: RunRecord) -> list[tuple[str, str]]:
+    benchmark, settings, selection = run.benchmark, run.settings, run.selection
+    tasks = f"{len(run.tasks)} tasks" if selection.tasks is None else ", ".join(selection.tasks)
+    return [
+        ("benchmark", f"{benchmark.id} ({benchmark.status}), {benchmark.hash}"),
+        ("selection", f"suite {selection.suite}, {tasks}, {len(run.planned)} episodes"),
+        ("repetitions", str(selection.repeat)),
+        ("success means", benchmark.success),
+        ("control", f"{benchmark.control_hz:g} Hz, execute_steps {settings.execute_steps}"),
+        ("action representation", settings.action_representation),
+        ("observed", ", ".join(settings.observe) or NOTHING),
+        ("render profile", benchmark.render_profile),
+        ("run seed", str(settings.run_seed)),
+    ]
+
+
+def _policy_rows(run: RunRecord) -> list[tuple[str, str]]:
+    policy = run.policy
+    args = ", ".join(f"{name}={value}" for name, value in policy.args.items())
+    wires = {
+        f"{replica.dialect}, chunks owned by {replica.chunk_owner}, batching {replica.batching},"
+        f" seeds {replica.seeds}"
+        for replica in run.replicas
+    }
+    return [
+        ("policy", policy.spec),
+        ("policy file", policy.file_sha256 or NOTHING),
+        ("policy arguments", args or NOTHING),
+        (
+            "checkpoint",
+            f"{policy.checkpoint} {policy.checkpoint_sha256 or ''}" if policy.checkpoint else NOTHING,
+        ),
+        *(("wire", wire) for wire in sorted(wires)),
+    ]
+
+
+def _machine_rows(run: RunRecord) -> list[tuple[str, str]]:
+    made = run.provenance
+    tree = {True: ", uncommitted changes", False: "", None: ""}[made.dirty]
+    commit = f", commit {made.commit}{tree}" if made.commit else ""
+    platforms = [
+        (
+            f"platform of {', '.join(platform.workers)}",
+            f"{platform.platform}; Python {platform.python}; {platform.renderer};"
+            f" {', '.join(f'{name} {version}' for name, version in platform.packages.items())}",
+        )
+        for platform in run.platforms
+    ]
+    return [
+        ("proctor", f"{made.proctor}{commit}"),
+        ("Python", made.python),
+        *platforms,
+        ("workers, replicas", f"{run.workers}, {len(run.replicas)}"),
+        ("started, finished", f"{run.started_at}, {run.finished_at}"),
+        ("command", shlex.join(made.command) or NOTHING),
+    ]

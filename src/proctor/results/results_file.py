@@ -1,0 +1,112 @@
+"""`results.json` and `episodes.jsonl`: what a run leaves for machines to read.
+
+`docs/reference/results-format.md` describes every field. A number that is not finite is refused on the way
+out (JSON has no word for it and null would mean "not measured") and on the way in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from proctor.errors import InfrastructureFault, UsageError
+from proctor.evaluation.durable import write_durably
+from proctor.evaluation.record import EpisodeRecord
+from proctor.results.hashes import conditions_hash, outcome_hash
+from proctor.results.run_record import Data, RunRecord
+from proctor.results.summary import Summary, summarize
+
+SCHEMA: Final = "proctor/results/1"
+RESULTS_NAME = "results.json"
+EPISODES_NAME = "episodes.jsonl"
+
+
+class ResultsFile(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Content of `results.json`."""
+
+    schema: Literal["proctor/results/1"] = SCHEMA
+    outcome_hash: str
+    conditions_hash: str
+    summary: Summary
+    run: RunRecord
+
+
+def make_results_file(run: RunRecord, records: Sequence[EpisodeRecord]) -> ResultsFile:
+    """The content that follows from a run and its records, and from nothing else."""
+    return ResultsFile(
+        outcome_hash=outcome_hash(records),
+        conditions_hash=conditions_hash(run),
+        summary=summarize(run, records),
+        run=run,
+    )
+
+
+def encode_results(results: ResultsFile) -> bytes:
+    """The bytes of `results.json`. Raises InfrastructureFault naming a field that is not finite."""
+    plain = msgspec.to_builtins(results)
+    _refuse_not_finite(plain, "results")
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def decode_results(data: bytes, source: str = RESULTS_NAME) -> ResultsFile:
+    """Read `results.json`, strictly. Raises UsageError naming `source` and what is wrong with it."""
+    try:
+        schema = msgspec.json.decode(data, type=_SchemaOnly).schema
+        if schema != SCHEMA:
+            raise UsageError(f"{source} has the schema {schema!r}; this version of proctor reads {SCHEMA!r}")
+        return msgspec.json.decode(data, type=ResultsFile)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{source} cannot be read: {error}") from error
+
+
+def write_results_file(directory: Path, results: ResultsFile) -> Path:
+    """Write `results.json` durably; its presence says that the run was brought to an end."""
+    path = directory / RESULTS_NAME
+    write_durably(path, encode_results(results))
+    return path
+
+
+def read_results_file(directory: Path) -> ResultsFile:
+    """Read a run's `results.json`. Raises UsageError when it is absent or not one."""
+    path = directory / RESULTS_NAME
+    return decode_results(_read(path), str(path))
+
+
+def read_episodes(directory: Path) -> tuple[EpisodeRecord, ...]:
+    """Read a run's `episodes.jsonl`: one accepted result per line. Raises UsageError naming a bad line."""
+    path = directory / EPISODES_NAME
+    decoder = msgspec.json.Decoder(EpisodeRecord)
+    records = []
+    for number, line in enumerate(_read(path).splitlines(), start=1):
+        try:
+            records.append(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{path}, line {number}, is no episode record: {error}") from error
+    return tuple(records)
+
+
+class _SchemaOnly(msgspec.Struct, frozen=True):
+    schema: str
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _refuse_not_finite(value: Any, where: str) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _refuse_not_finite(inner, f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for position, inner in enumerate(value):
+            _refuse_not_finite(inner, f"{where}[{position}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InfrastructureFault(f"{where} is {value}; results hold finite numbers only")

@@ -1,0 +1,69 @@
+"""The runs in a directory, one line each; loading one is `load_results`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from proctor.errors import UnknownNameError, UsageError
+from proctor.results.results import headline_text
+from proctor.results.results_file import EPISODES_NAME, RESULTS_NAME, read_results_file
+
+STORE_NAME = "run.db"
+MARKS = (RESULTS_NAME, EPISODES_NAME, STORE_NAME)
+"""A directory that holds any of these is a run."""
+
+State = Literal["complete", "partial", "unfinished", "unreadable"]
+
+
+class RunListing(msgspec.Struct, frozen=True, kw_only=True):
+    """One run at a glance."""
+
+    name: str
+    directory: Path
+    state: State
+    """`unfinished`: still running, or its end was never written; it can be resumed."""
+    benchmark: str = ""
+    policy: str = ""
+    started_at: str = ""
+    text: str = ""
+    """Headline with its labels, the reason there is none, or what cannot be read."""
+
+
+def list_runs(root: Path) -> tuple[RunListing, ...]:
+    """The runs under `root`, by name; none when the directory does not exist."""
+    if not root.is_dir():
+        return ()
+    return tuple(_listing(directory) for directory in sorted(root.iterdir()) if _is_run(directory))
+
+
+def find_run(root: Path, name: str) -> Path:
+    """Directory of the run called `name`. Raises UnknownNameError naming the runs there are."""
+    names = {listing.name: listing.directory for listing in list_runs(root)}
+    if name not in names:
+        raise UnknownNameError("run", name, names)
+    return names[name]
+
+
+def _is_run(directory: Path) -> bool:
+    return directory.is_dir() and any((directory / mark).exists() for mark in MARKS)
+
+
+def _listing(directory: Path) -> RunListing:
+    if not (directory / RESULTS_NAME).exists():
+        return RunListing(name=directory.name, directory=directory, state="unfinished")
+    try:
+        file = read_results_file(directory)
+    except UsageError as error:
+        return RunListing(name=directory.name, directory=directory, state="unreadable", text=str(error))
+    return RunListing(
+        name=directory.name,
+        directory=directory,
+        state="partial" if file.summary.ledger.missing else "complete",
+        benchmark=file.run.benchmark.id,
+        policy=file.run.policy.spec,
+        started_at=file.run.started_at,
+        text=headline_text(file.summary),
+    )
