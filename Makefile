@@ -1,0 +1,83 @@
+# Needs Python >= 3.11, make and git. Everything else comes from the hashed locks, into .tools and .venv;
+# simulator environments go to $PROCTOR_HOME (default ~/.local/share/proctor). Nothing is installed twice.
+
+ifndef PYTHON
+PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
+endif
+
+UV := .tools/bin/uv
+BIN := .venv/bin
+ENVIRONMENTS := aloha metaworld
+COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python
+
+.PHONY: demo test unit lint format bench environments graphics python lock clean
+.DELETE_ON_ERROR:
+
+demo: graphics  ## Evaluate the bundled policies on both benchmarks, from nothing.
+	@$(MAKE) --no-print-directory .venv/eval.stamp environments
+	@$(BIN)/python examples/demo.py
+
+test: graphics  ## Everything that must pass before a change lands.
+	@$(MAKE) --no-print-directory lint environments
+	$(BIN)/pytest -q -n 2
+
+unit: .venv/dev.stamp  ## The tests that start no process and no simulator.
+	$(BIN)/pytest -q -m "not sim and not process and not slow"
+
+lint: .venv/dev.stamp  ## Style, types, and who may import whom.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/dev.stamp  ## Apply the style.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: graphics  ## Measure; benches/README.md says what the numbers mean.
+	@$(MAKE) --no-print-directory .venv/eval.stamp environments
+	@for bench in benches/*.py; do $(BIN)/python $$bench --json || exit 1; done
+
+environments: .venv/eval.stamp  ## Build the simulator environments.
+	@$(BIN)/proctor env build $(ENVIRONMENTS)
+
+# Before anything of size is downloaded: rendering must work, or the missing apt line is shown.
+graphics: python
+	@PYTHONPATH=src $(PYTHON) -m proctor.launch.graphics > /dev/null
+
+python:
+	@test -n "$(PYTHON)" || { echo "proctor needs Python 3.11 or newer; none was found (set PYTHON=...)" >&2; exit 2; }
+
+$(UV): locks/uv.lock | python
+	@mkdir -p .tools/bin
+	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv .tools/pip \
+	  || { echo "python needs pip: apt-get install python3-venv" >&2; exit 2; }
+	@pip=$$(test -x .tools/pip/bin/python && echo .tools/pip/bin/python || echo $(PYTHON)); \
+	  PIP_ROOT_USER_ACTION=ignore $$pip -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes --upgrade --target .tools/uv -r locks/uv.lock
+	@ln -sf ../uv/bin/uv $@
+	@touch $@
+
+$(BIN)/python: | $(UV)
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+
+.venv/eval.stamp: locks/eval.lock pyproject.toml | $(UV) $(BIN)/python
+	@$(INSTALL) --require-hashes -r locks/eval.lock
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: locks/dev.lock .venv/eval.stamp
+	@$(INSTALL) --require-hashes -r locks/dev.lock
+	@touch $@
+
+lock: .venv/eval.stamp  ## Compile every lock anew; UPGRADE=--upgrade moves the versions.
+	$(COMPILE) $(UPGRADE) locks/uv.in -o locks/uv.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra eval locks/build.in -c locks/uv.in -o locks/eval.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra eval --group dev locks/build.in -c locks/eval.lock -o locks/dev.lock
+	@$(BIN)/python -c 'import sys; from proctor.launch.environments import lock; \
+	  [print(lock(name, upgrade=bool("$(UPGRADE)"))) for name in sys.argv[1:]]' $(ENVIRONMENTS)
+
+clean:  ## Remove what was installed here; runs and built environments stay.
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
