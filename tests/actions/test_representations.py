@@ -1,0 +1,49 @@
+"""Named representations: what is known, and how it is laid out."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.actions import REPRESENTATIONS, find_representation
+from proctor.errors import UnknownNameError
+
+
+def test_the_published_names_are_known() -> None:
+    assert set(REPRESENTATIONS) == {"joint_abs_14", "metaworld.delta-eef-v1"}
+
+
+def test_every_name_finds_the_representation_that_carries_it() -> None:
+    assert all(find_representation(name).name == name for name in REPRESENTATIONS)
+
+
+def test_joint_abs_14_is_left_arm_then_right_arm_each_with_its_gripper_last() -> None:
+    names = [component.name for component in find_representation("joint_abs_14").components]
+    assert len(names) == 14
+    assert [i for i, name in enumerate(names) if name.endswith("gripper")] == [6, 13]
+    assert all(name.startswith("left_") for name in names[:7])
+    assert all(name.startswith("right_") for name in names[7:])
+
+
+def test_metaworld_is_relative_and_joint_targets_are_absolute() -> None:
+    assert not find_representation("metaworld.delta-eef-v1").absolute
+    assert find_representation("joint_abs_14").absolute
+
+
+def test_dimension_counts_the_components() -> None:
+    assert find_representation("metaworld.delta-eef-v1").dimension == 4
+
+
+def test_component_names_are_unique() -> None:
+    for representation in REPRESENTATIONS.values():
+        names = [component.name for component in representation.components]
+        assert len(set(names)) == len(names)
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'joint_abs_14'"):
+        find_representation("joint_abs_41")
+
+
+def test_representations_cannot_be_added_from_outside() -> None:
+    with pytest.raises(TypeError):
+        REPRESENTATIONS["mine"] = find_representation("joint_abs_14")  # type: ignore[index]
