@@ -2,7 +2,8 @@
 
     ProctorError
     ├── UsageError               the person at the keyboard: an argument, a file, a name
-    │   └── UnknownNameError     a name that is not among the valid ones; names the nearest
+    │   ├── UnknownNameError     a name that is not among the valid ones; names the nearest
+    │   └── PolicyConfigError    a policy process file that cannot be used; has a code (also a ValueError)
     ├── PolicyFault              the author of the policy
     │   ├── PolicyLoadError      load() raised or declared something the benchmark cannot accept
     │   ├── PolicyRaisedError    reset(), act() or end_episode() raised
@@ -50,6 +51,14 @@ class UnknownNameError(UsageError):
         hint = f"; did you mean {near[0]!r}?" if near else "."
         choices = ", ".join(self.valid) if self.valid else "(none)"
         super().__init__(f"unknown {field} {value!r}{hint} Valid: {choices}")
+
+
+class PolicyConfigError(UsageError, ValueError):
+    """A policy process file that cannot be used. `code` says which of its rules is broken."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code, self.message = code, message
+        super().__init__(f"{code}: {message}")
 
 
 class PolicyFault(ProctorError):

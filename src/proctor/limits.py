@@ -29,6 +29,21 @@ MAX_CONNECTIONS: Final = 256
 MAX_CHUNK_STEPS: Final = 4096
 """Actions in one chunk. The longest horizon in use is 1,200."""
 
+MAX_BODY_FRAME_BYTES: Final = 64 << 20
+"""Bytes of raw array data after one control frame, where arrays travel inline: as MAX_ARRAY_BYTES."""
+
+MAX_BATCH_ITEMS: Final = 256
+"""Observations in one explicit batch request: one from each connection a server keeps."""
+
+MAX_LAYOUTS: Final = 64
+"""Observation layouts one connection announces. A benchmark has one, or one per task."""
+
+HANDSHAKE_TIMEOUT_S: Final = 5.0
+"""Seconds a new connection has to introduce itself: local peers answer within one."""
+
+DRAIN_TIMEOUT_S: Final = 5.0
+"""Seconds a client may leave an answer unread before its connection is closed."""
+
 MAX_ERROR_TEXT: Final = 4096
 """Characters of an error message sent to the other side. The whole text stays in the local log."""
 
@@ -56,6 +71,12 @@ EPISODE_TTL_S: Final = 3600.0
 
 BATCH_WAIT_S: Final = 0.005
 """Longest time the first request of a batch waits for others, in seconds. Under a control period."""
+
+MAX_COMMAND_ITEMS: Final = 32
+"""Items of the command in a policy process file. Outside: the file may come with an image."""
+
+MAX_COMMAND_CHARACTERS: Final = 1024
+"""Characters of one such item, or of its working directory. Outside."""
 
 # --- leases ----------------------------------------------------------------------------------------
 LEASE_S: Final = 15.0
@@ -99,8 +120,33 @@ BOOT_TIMEOUT_S: Final = 300.0
 STOP_GRACE_S: Final = 15.0
 """Seconds between SIGTERM and SIGKILL for a supervised child."""
 
-WATCHDOG_EXIT_CODE: Final = 124
-"""Exit status of a worker whose native call was wedged; the same code timeout(1) uses."""
+FINISH_GRACE_S: Final = 6.0
+"""Seconds the running episode may go on after SIGTERM; then it is cancelled at its next step."""
+
+RELEASE_GRACE_S: Final = 10.0
+"""Seconds after SIGTERM at which a worker stuck in a call gives its lease back and leaves all the same."""
+
+MAX_EVENT_KINDS: Final = 64
+"""Different event texts kept with one episode; the rest are counted together. Keeps a record under 64 KiB."""
+
+MAX_EVENT_TEXT: Final = 200
+"""Characters of one event text."""
+
+RETRY_FIRST_S: Final = 0.1
+"""Seconds before the first repetition of something that failed; doubles every time."""
+
+RETRY_LONGEST_S: Final = 2.0
+"""Longest pause between two repetitions, in seconds: a restarted server is back in use within as much."""
+
+# --- video -----------------------------------------------------------------------------------------
+MAX_VIDEO_HZ: Final = 25.0
+"""Frames per second of a recording: enough to see what went wrong, and half of a 50 Hz robot's steps."""
+
+MAX_VIDEO_WIDTH: Final = 1280
+"""Pixels; cameras stand side by side, three of 640 would be 1,920."""
+
+MAX_VIDEO_HEIGHT: Final = 480
+"""Pixels."""
 
 # --- files, outside --------------------------------------------------------------------------------
 MAX_IMAGE_PIXELS: Final = 16_000_000

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from proctor.errors import UnknownNameError
 
 
 def text(field: str, value: object, *, empty: bool = False) -> str:
@@ -89,6 +90,12 @@ def mapping(field: str, value: object) -> dict[str, Any]:
     return {text(f"key of {field}", key): item for key, item in value.items()}
 
 
+def instance(field: str, value: object, kind: type) -> None:
+    """Refuse a value that is not an instance of `kind`."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{field} must be of type {kind.__name__}, got {type(value).__name__}")
+
+
 def json_value(field: str, value: object) -> Any:
     """A deep copy of `value` made of JSON types only: tuples become lists, NaN and infinity are refused."""
     if value is None or isinstance(value, (str, bool)):
@@ -127,10 +134,7 @@ def arguments(kind: type, data: object) -> dict[str, Any]:
 
 def unknown(field: str, name: str, known: Iterable[str]) -> str:
     """Text saying that `name` is not among `known`, with the nearest one."""
-    choices = sorted(str(choice) for choice in known)
-    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    return f"unknown {field} {str(name)!r}{hint} Valid: {', '.join(choices) or '(none)'}"
+    return str(UnknownNameError(field, str(name), map(str, known)))
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -17,13 +18,14 @@ StrideSource = Literal["policy", "safe_default"]
 class PolicyCapabilities:
     """What `Policy.load` returns.
 
-    `supported_suites`, `action_representations` and `observation_strides` are keyed by supported benchmark; no
-    entry means every suite, the benchmark's default representation, stride 1.
+    `supported_suites`, `action_representations` and `observation_strides` are keyed by supported benchmark.
+    No entry means every suite, the benchmark's default representation, stride 1.
 
-    `batch_invariant` promises that an action does not depend on what else is in its batch. `uses_seed` says that
-    the policy draws its noise from `Observation.seed` or `EpisodeContext.policy_seed`. `observation_offsets`
-    maps a feature to control steps ≤ 0, ascending: such a feature arrives with a leading axis of that length,
-    padded with the episode's first observation. Naming a `privileged.*` feature in `required_features` requests it.
+    `batch_invariant` promises that an action does not depend on what else is in its batch. `uses_seed` says
+    that the policy draws its noise from `Observation.seed` or `EpisodeContext.policy_seed`.
+    `observation_offsets` maps a feature to control steps ≤ 0, ascending: such a feature arrives with a
+    leading axis of that length, padded with the episode's first observation. Naming a `privileged.*` feature
+    in `required_features` requests it.
     """
 
     supported_benchmarks: tuple[str, ...]
@@ -150,7 +152,7 @@ def _offsets(value: object) -> dict[str, tuple[int, ...]]:
 
 
 def _increasing(field: str, values: tuple[int, ...]) -> None:
-    if any(later <= earlier for earlier, later in zip(values, values[1:], strict=False)):
+    if any(later <= earlier for earlier, later in itertools.pairwise(values)):
         raise ValueError(f"{field} must be strictly increasing, got {values}")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.policy import _fields
+from proctor.policy.spec import ARRAY_KINDS
 
 _HOW_TO_MEND = "wrap it as np.asarray(actions, dtype=np.float32)"
 
@@ -18,9 +19,9 @@ _HOW_TO_MEND = "wrap it as np.asarray(actions, dtype=np.float32)"
 class ActionChunk:
     """Consecutive actions from one inference.
 
-    `actions` is (dimension,) for one action or (n, dimension) for n ≥ 1 of them, of a bool, int, uint or float
-    dtype. Raises `TypeError` for anything but such an array (a list, an object array, a tensor), `ValueError`
-    for another rank or an empty first axis. The array is kept, not copied.
+    `actions` is (dimension,) for one action or (n, dimension) for n ≥ 1 of them, of a bool, int, uint or
+    float dtype. Raises `TypeError` for anything but such an array (a list, an object array, a tensor),
+    `ValueError` for another rank or an empty first axis. The array is kept, not copied.
 
     Two chunks are equal only if they are the same object: comparing arrays has no single answer.
     """
@@ -32,7 +33,7 @@ class ActionChunk:
         if not isinstance(actions, np.ndarray):
             kind = type(actions).__name__
             raise TypeError(f"ActionChunk.actions must be a numpy array, got {kind}; {_HOW_TO_MEND}")
-        if actions.dtype.kind not in "biuf":
+        if actions.dtype.kind not in ARRAY_KINDS:
             raise TypeError(f"ActionChunk.actions has dtype {actions.dtype}; {_HOW_TO_MEND}")
         if actions.ndim not in (1, 2):
             shape = actions.shape

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.policy import _fields
+from proctor.policy.seeds import SEED_MAX
 from proctor.policy.spec import BenchmarkSpec
-
-MAX_SEED = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,7 @@ class SessionContext:
     def __post_init__(self) -> None:
         _fields.text("SessionContext.session_id", self.session_id)
         _fields.text("SessionContext.checkpoint_path", self.checkpoint_path, empty=True)
-        if not isinstance(self.benchmark, BenchmarkSpec):
-            kind = type(self.benchmark).__name__
-            raise TypeError(f"SessionContext.benchmark must be a BenchmarkSpec, got {kind}")
+        _fields.instance("SessionContext.benchmark", self.benchmark, BenchmarkSpec)
         object.__setattr__(self, "metadata", _fields.json_object("SessionContext.metadata", self.metadata))
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,9 +51,9 @@ class SessionContext:
 class EpisodeContext:
     """One episode, or one segment of it where the benchmark resets the policy per segment.
 
-    `horizon` counts control steps, `control_hz` is control steps per second. `policy_seed` is the policy's own
-    seed for this episode, in [0, 2**63). It stands under `metadata["policy_seed"]` too, for policies that know
-    only the first three fields: whichever of the two is given sets the other, and they may not disagree.
+    `horizon` counts control steps, `control_hz` is control steps per second. `policy_seed` is the policy's
+    own seed for this episode, in [0, 2**63). It stands under `metadata["policy_seed"]` too, for policies that
+    know only the first three fields: whichever is given sets the other, and they may not disagree.
     """
 
     episode_id: str
@@ -84,7 +81,7 @@ class EpisodeContext:
     def _join_seed(self) -> None:
         stated = self.metadata.get("policy_seed")
         seed = stated if self.policy_seed is None else self.policy_seed
-        _fields.optional_whole("EpisodeContext.policy_seed", seed, minimum=0, maximum=MAX_SEED)
+        _fields.optional_whole("EpisodeContext.policy_seed", seed, minimum=0, maximum=SEED_MAX)
         if stated is not None and stated != seed:
             raise ValueError(f"EpisodeContext.policy_seed is {seed}, its metadata says {stated}")
         if seed is not None:

@@ -8,10 +8,10 @@ from proctor.policy.capabilities import PolicyCapabilities
 from proctor.policy.chunk import ActionChunk
 from proctor.policy.context import EpisodeContext, SessionContext
 from proctor.policy.observation import Observation
-from proctor.policy.spec import _Name
+from proctor.policy.vocabulary import Vocabulary
 
 
-class PolicyState(_Name):
+class PolicyState(Vocabulary):
     """States of one replica. Only a failed `load` or a dead process ends it; a failed call does not."""
 
     CREATED = "created"
@@ -25,10 +25,10 @@ class PolicyState(_Name):
 class Policy(ABC):
     """A model behind one lifecycle: load, { reset, act ..., end_episode } ..., unload.
 
-    All hooks run on one and the same thread, never two at a time. Episodes of several workers interleave on one
-    object: keep what an episode needs under its `episode_id`, from `reset` to `end_episode`. `reset` may come a
-    second time for the same id. Observations carry the benchmark's canonical features; resizing, normalising and
-    layout changes are the policy's own work.
+    All hooks run on one and the same thread, never two at a time. Episodes of several workers interleave on
+    one object: keep what an episode needs under its `episode_id`, from `reset` to `end_episode`. `reset` may
+    come a second time for the same id. Observations carry the benchmark's canonical features; resizing,
+    normalising and layout changes are the policy's own work.
 
     An exception in `reset`, `act` or `end_episode` ends that episode as `policy_error`, and nothing else.
     """

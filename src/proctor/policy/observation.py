@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.policy import _fields
+from proctor.policy.seeds import SEED_MAX
+from proctor.policy.spec import ARRAY_KINDS
 
 FeatureValue = NDArray[Any] | str
 
@@ -41,7 +43,7 @@ class Observation:
             _check_value(name, value)
         _fields.optional_finite("Observation.timestamp_s", self.timestamp_s)
         _fields.whole("Observation.inference_index", self.inference_index, minimum=0)
-        _fields.optional_whole("Observation.seed", self.seed, minimum=0, maximum=(1 << 63) - 1)
+        _fields.optional_whole("Observation.seed", self.seed, minimum=0, maximum=SEED_MAX)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dict. Arrays stay arrays, uncopied: how they travel is the wire's business."""
@@ -65,5 +67,5 @@ def _check_value(name: str, value: object) -> None:
         return
     if not isinstance(value, np.ndarray):
         raise TypeError(f"feature {name!r} must be a numpy array or a str, got {type(value).__name__}")
-    if value.dtype.kind not in "biuf":
+    if value.dtype.kind not in ARRAY_KINDS:
         raise TypeError(f"feature {name!r} has dtype {value.dtype}; only bool, int, uint and float travel")

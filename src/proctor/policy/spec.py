@@ -10,24 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from proctor.policy import _fields
+from proctor.policy.vocabulary import Vocabulary
+
+ARRAY_KINDS: Final = "biuf"
+"""Kinds of numpy dtypes that a feature or an action may have: bool, int, uint, float."""
 
 
-class _Name(str, Enum):
-    """A closed vocabulary whose members are their strings, in text and in JSON."""
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-    @classmethod
-    def _missing_(cls, value: object) -> None:
-        raise ValueError(_fields.unknown(cls.__name__, str(value), (member.value for member in cls)))
-
-
-class BenchmarkName(_Name):
+class BenchmarkName(Vocabulary):
     """Benchmarks with a well-known contract. Plug-in benchmarks use plain strings."""
 
     LIBERO = "libero"
@@ -38,7 +32,7 @@ class BenchmarkName(_Name):
     METAWORLD = "metaworld"
 
 
-class FeatureKind(_Name):
+class FeatureKind(Vocabulary):
     """What a feature is: a camera frame, numbers, or text."""
 
     IMAGE = "image"
@@ -57,8 +51,8 @@ def canonical_name(field: str, value: object) -> str:
 class FeatureSpec:
     """One named observation value.
 
-    `dtype` is a numpy dtype name, None for language. A dimension of None in `shape` may have any size; a
-    `shape` of None is not checked. `required` features are in every observation.
+    `dtype` is a numpy dtype name; None leaves it unchecked, and language has none. A dimension of None in
+    `shape` may have any size; a `shape` of None is unchecked. `required` features are in every observation.
     """
 
     name: str
@@ -73,7 +67,8 @@ class FeatureSpec:
         object.__setattr__(self, "kind", FeatureKind(self.kind))
         _fields.truth("FeatureSpec.required", self.required)
         _fields.text("FeatureSpec.description", self.description, empty=True)
-        _fields.optional_text("FeatureSpec.dtype", self.dtype)
+        if self.dtype is not None:
+            _check_dtype("FeatureSpec.dtype", self.dtype, language=self.kind is FeatureKind.LANGUAGE)
         if self.shape is not None:
             object.__setattr__(self, "shape", _shape(self.shape))
 
@@ -98,8 +93,8 @@ class FeatureSpec:
 class ActionSpec:
     """The action vector a benchmark applies.
 
-    `dimension` None is unchecked. `low` and `high` are optional bounds, one per dimension, in the action's own
-    units; what happens to a value outside them is the benchmark's rule, and it is counted whatever happens.
+    `dtype` is a numpy dtype name; a `dimension` of None is unchecked. `low` and `high` are optional bounds,
+    one per dimension, in the action's own units. What happens to a value outside is the benchmark's rule.
     """
 
     name: str
@@ -113,7 +108,7 @@ class ActionSpec:
         _fields.text("ActionSpec.name", self.name)
         _fields.text("ActionSpec.description", self.description, empty=True)
         _fields.optional_whole("ActionSpec.dimension", self.dimension, minimum=1)
-        _fields.text("ActionSpec.dtype", self.dtype)
+        _check_dtype("ActionSpec.dtype", self.dtype)
         for name in ("low", "high"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._bound(name))
@@ -161,8 +156,7 @@ class BenchmarkSpec:
         _fields.text("BenchmarkSpec.suite", self.suite)
         _fields.text("BenchmarkSpec.protocol_version", self.protocol_version)
         object.__setattr__(self, "features", _features(self.features))
-        if not isinstance(self.action, ActionSpec):
-            raise TypeError(f"BenchmarkSpec.action must be an ActionSpec, got {type(self.action).__name__}")
+        _fields.instance("BenchmarkSpec.action", self.action, ActionSpec)
         field = "BenchmarkSpec.supported_action_representations"
         representations = _fields.texts(field, self.supported_action_representations)
         _fields.non_empty(field, representations)
@@ -199,6 +193,18 @@ class BenchmarkSpec:
         return cls(**values)
 
 
+def _check_dtype(field: str, name: object, *, language: bool = False) -> None:
+    text = _fields.text(field, name)
+    if language:
+        return
+    try:
+        known = np.dtype(text).kind in ARRAY_KINDS
+    except TypeError:
+        known = False
+    if not known:
+        raise ValueError(f"{field} {text!r} is not the numpy name of a bool, int, uint or float dtype")
+
+
 def _shape(value: object) -> tuple[int | None, ...]:
     field = "FeatureSpec.shape"
     sizes = enumerate(_fields.sequence(field, value))
@@ -216,7 +222,6 @@ def _features(value: object) -> tuple[FeatureSpec, ...]:
     features = _fields.sequence(field, value)
     _fields.non_empty(field, features)
     for index, feature in enumerate(features):
-        if not isinstance(feature, FeatureSpec):
-            raise TypeError(f"{field}[{index}] must be a FeatureSpec, got {type(feature).__name__}")
+        _fields.instance(f"{field}[{index}]", feature, FeatureSpec)
     _fields.texts(field, [feature.name for feature in features])
     return features

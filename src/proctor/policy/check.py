@@ -1,0 +1,121 @@
+"""Examine a policy without a simulator: what would otherwise be learnt from a full run.
+
+Every check passes, fails, or is not applicable, and says in one line how to mend what failed. The policy is
+called in this process and thread, through the same hooks that a server calls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from proctor.policy._findings import (
+    OF_BATCHES,
+    OF_CHUNKS,
+    OF_ISOLATION,
+    OF_TIME,
+    REPEAT,
+    Broken,
+    Finding,
+    NotApplicable,
+    PolicyLike,
+    Subject,
+    play_suite,
+)
+from proctor.policy.capabilities import PolicyCapabilities
+from proctor.policy.context import SessionContext
+from proctor.policy.spec import BenchmarkSpec
+from proctor.policy.validation import validate_policy_capabilities
+
+__all__ = ["Check", "PolicyLike", "check_policy"]
+
+Verdict = Literal["pass", "fail", "not applicable"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding. `detail` says what was seen, `mend` how to mend it (empty unless it failed)."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    mend: str = ""
+
+
+def check_policy(
+    policy: PolicyLike, benchmark: BenchmarkSpec, *, checkpoint_path: str = ""
+) -> tuple[Check, ...]:
+    """Load the policy, play synthetic episodes, unload it, and report every check in a fixed order.
+
+    One episode is played per suite that the policy supports of this benchmark. Exceptions of the policy are
+    findings: none comes out of here. A policy that never answers is for the caller to stop.
+    """
+    return tuple(_examine(policy, benchmark, checkpoint_path))
+
+
+def _examine(policy: PolicyLike, benchmark: BenchmarkSpec, checkpoint_path: str) -> Iterator[Check]:
+    declared: list[PolicyCapabilities] = []
+    context = SessionContext("check-policy", checkpoint_path, benchmark)
+    mend = "load() must return PolicyCapabilities that fit the benchmark"
+    load = _check("load", mend, lambda: _load(policy, context, declared))
+    yield load
+    if load.verdict == "pass":
+        yield from _play_and_compare(Subject(policy, benchmark, declared[0]))
+    yield _check(
+        "unload", "unload() must release what load() took, and raise nothing", lambda: _unload(policy)
+    )
+
+
+def _play_and_compare(subject: Subject) -> Iterator[Check]:
+    mend = "reset(), act() and end_episode() must take any valid observation and answer with an ActionChunk"
+    for suite in subject.suites:
+        yield _check(f"episode:{suite}", mend, lambda suite=suite: play_suite(subject, suite))  # type: ignore[misc]
+    unplayed = [suite for suite in subject.suites if suite not in subject.played]
+    why_not = f"no episode of {unplayed[0]} was completed" if unplayed else ""
+    yield from _findings(subject, OF_CHUNKS, why_not)
+    repeat = _finding(subject, REPEAT, why_not)
+    yield repeat
+    yield from _findings(subject, OF_BATCHES, why_not)
+    if repeat.verdict == "fail":
+        why_not = "cannot be told while the same episode gives different actions"
+    yield from _findings(subject, OF_ISOLATION, why_not)
+    yield from _findings(subject, OF_TIME, why_not)
+
+
+def _findings(subject: Subject, findings: Iterable[Finding], why_not: str) -> Iterator[Check]:
+    for finding in findings:
+        yield _finding(subject, finding, why_not)
+
+
+def _finding(subject: Subject, finding: Finding, why_not: str) -> Check:
+    if why_not:
+        return Check(finding.name, "not applicable", why_not)
+    return _check(finding.name, finding.mend, lambda: finding.look(subject))
+
+
+def _check(name: str, mend: str, look: Callable[[], str]) -> Check:
+    """What `look` returns on a pass, else what it raised."""
+    try:
+        return Check(name, "pass", look())
+    except NotApplicable as reason:
+        return Check(name, "not applicable", str(reason))
+    except Broken as seen:
+        return Check(name, "fail", str(seen), mend)
+    except Exception as error:
+        return Check(name, "fail", f"raised {type(error).__name__}: {error}", mend)
+
+
+def _load(policy: PolicyLike, context: SessionContext, declared: list[PolicyCapabilities]) -> str:
+    begun = time.perf_counter()
+    capabilities = policy.load(context)
+    taken = time.perf_counter() - begun
+    validate_policy_capabilities(context.benchmark, capabilities)
+    declared.append(capabilities)
+    return f"loaded in {taken:.2f} s"
+
+
+def _unload(policy: PolicyLike) -> str:
+    policy.unload()
+    return "unloaded"

@@ -1,0 +1,46 @@
+"""From a benchmark's spec and a policy's capabilities to the one contract a run is executed under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proctor.errors import PolicyLoadError
+from proctor.policy.capabilities import PolicyCapabilities, PolicyExecutionContract
+from proctor.policy.spec import BenchmarkSpec
+from proctor.policy.validation import validate_policy_capabilities
+
+
+def negotiate_policy_action_contract(
+    benchmark: BenchmarkSpec, capabilities: PolicyCapabilities
+) -> PolicyExecutionContract:
+    """The policy's own choices where it made them, else the benchmark's representation and stride 1.
+
+    Raises `PolicyLoadError` where the capabilities do not fit the benchmark.
+    """
+    validate_policy_capabilities(benchmark, capabilities)
+    representation = capabilities.action_representations.get(benchmark.name)
+    stride = capabilities.observation_strides.get(benchmark.name)
+    return PolicyExecutionContract(
+        benchmark=benchmark.name,
+        action_representation=representation or benchmark.default_action_representation,
+        action_representation_source="policy" if representation else "benchmark_default",
+        observation_stride=stride or 1,
+        observation_stride_source="policy" if stride else "safe_default",
+    )
+
+
+def require_one_contract(contracts: Mapping[str, PolicyExecutionContract]) -> PolicyExecutionContract:
+    """The contract that every replica resolved; `contracts` maps a replica's name to its own, at least one.
+
+    Raises `PolicyLoadError` naming two replicas and the field in which they differ.
+    """
+    (first, agreed), *others = contracts.items()
+    for name, contract in others:
+        mine, theirs = agreed.to_dict(), contract.to_dict()
+        for field in mine:
+            if mine[field] != theirs[field]:
+                raise PolicyLoadError(
+                    f"replicas resolved different contracts: {field} is {mine[field]!r} in {first}"
+                    f" and {theirs[field]!r} in {name}; load() must declare the same on every replica"
+                )
+    return agreed
