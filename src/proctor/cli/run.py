@@ -1,0 +1,47 @@
+"""`proctor run`: the runs there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from proctor.results import find_run, list_runs, load_results
+
+runs_option = click.option(
+    "--runs",
+    "root",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Directory that holds the runs.",
+)
+
+
+@click.group()
+def group() -> None:
+    """Runs: list them, show one."""
+
+
+@group.command(name="list")
+@runs_option
+def list_(root: Path) -> None:
+    """List the runs, one line each."""
+    listings = list_runs(root)
+    if not listings:
+        click.echo(f"no runs in {root}")
+    for run in listings:
+        click.echo(f"{run.name:<24} {run.state:<11} {run.benchmark:<20} {run.text}".rstrip())
+
+
+@group.command()
+@click.argument("name")
+@runs_option
+def show(name: str, root: Path) -> None:
+    """Show one run: its tables, labels and files."""
+    results = load_results(find_run(root, name))
+    click.echo(results)
+    click.echo(f"policy {results.run.policy.spec} on {results.run.benchmark.id} ({results.run.benchmark.status})")
+    click.echo(f"outcome_hash    {results.outcome_hash}\nconditions_hash {results.conditions_hash}")
+    for what, path in results.paths.items():
+        click.echo(f"{what:<9} {path}")
