@@ -28,7 +28,7 @@ from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
 FeatureValue = NDArray[Any] | str
 
 
-class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One instruction, the goal that ends it, and how many control steps it may take."""
 
     instruction: str
@@ -38,7 +38,7 @@ class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Name of the family's goal check that this segment is scored by."""
 
 
-class Episode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Episode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One seeded trial, complete: nothing that decides its start is looked up anywhere else."""
 
     id: str

@@ -50,7 +50,7 @@ def load_version(directory: Path) -> BenchmarkVersion:
     """
     seal = read_seal(directory)
     try:
-        definition = _read_definition(directory)
+        definition = read_definition(directory)
         episodes = _read_episodes(directory)
         check_episodes(definition, episodes)
     except UsageError:
@@ -80,7 +80,8 @@ def encode_episodes(episodes: Sequence[Episode]) -> bytes:
     return b"".join(encoder.encode(episode) + b"\n" for episode in episodes)
 
 
-def _read_definition(directory: Path) -> BenchmarkDefinition:
+def read_definition(directory: Path) -> BenchmarkDefinition:
+    """Read and check `benchmark.toml` alone. Raises as `load_version` does."""
     import tomllib  # 3.11: definitions are read where runs are planned, not in old simulator environments
 
     path = directory / DEFINITION_FILE

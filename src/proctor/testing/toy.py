@@ -94,13 +94,11 @@ class ToyEnvironment:
     def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
         """Place mass and goals. `initial_state`: position 2, velocity 2, then 2 per goal."""
         self._refuse_unknown(observe)
-        random = np.random.Generator(np.random.PCG64(episode.seed))
+        state = initial_state(episode)
         self._episode, self._segment, self._step = episode, 0, 0
-        self._position, self._velocity = random.uniform(-0.8, 0.8, 2), np.zeros(2)
-        self._goals = random.uniform(-0.8, 0.8, (len(episode.segments), 2))
+        self._position, self._velocity, self._goals = state[:2], state[2:4], state[4:].reshape(-1, 2)
         self._suffer()
         success = self._advance_on_success()
-        state = np.concatenate([self._position, self._velocity, self._goals.ravel()])
         return Reset(observation=self._observe(observe), initial_state=state, success=success)
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
@@ -112,7 +110,7 @@ class ToyEnvironment:
             time.sleep(self._step_s)
         self._velocity = self._velocity + LAG * (np.asarray(action, np.float64) - self._velocity)
         wanted = self._position + PERIOD * self._velocity
-        self._position = np.clip(wanted, -1.0, 1.0)
+        self._position: Point = np.clip(wanted, -1.0, 1.0)
         outside = bool(np.any(wanted != self._position))
         distance = self._distance()
         success = self._advance_on_success()
@@ -182,6 +180,13 @@ _SENSORS: dict[str, Callable[[ToyEnvironment], FeatureValue]] = {
     "privileged.goal": ToyEnvironment._goal,
     "language.instruction": ToyEnvironment._instruction,
 }
+
+
+def initial_state(episode: Episode) -> NDArray[np.float64]:
+    """Where mass and goals of an episode are at its start; see `ToyEnvironment.begin` for the order."""
+    random = np.random.Generator(np.random.PCG64(episode.seed))
+    position, goals = random.uniform(-0.8, 0.8, 2), random.uniform(-0.8, 0.8, 2 * len(episode.segments))
+    return np.concatenate([position, np.zeros(2), goals])
 
 
 def _disc(centre: Point) -> NDArray[np.bool_]:

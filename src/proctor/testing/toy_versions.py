@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor.benchmarks.contract import Episode, Segment
 from proctor.benchmarks.definition import (
@@ -25,7 +26,7 @@ from proctor.benchmarks.version import (
     encode_episodes,
     load_version,
 )
-from proctor.testing.toy import PIXELS
+from proctor.testing.toy import PIXELS, initial_state
 
 HORIZON: Final = 50
 """Control steps: three times what a straight way across the field takes."""
@@ -74,12 +75,12 @@ def toy_definition(
         packages={},
         settings=dict(settings or {}),
     )
-    return msgspec.structs.replace(definition, **changes)
+    return replace(definition, **changes)
 
 
 def toy_episodes(definition: BenchmarkDefinition, episodes: int = 5) -> tuple[Episode, ...]:
     """Make `episodes` episodes of every task; seed = 1000 · position of the task + index."""
-    return tuple(
+    made = [
         Episode(
             id=f"{task.id}/{index}/0",
             task=task.id,
@@ -89,7 +90,8 @@ def toy_episodes(definition: BenchmarkDefinition, episodes: int = 5) -> tuple[Ep
         )
         for position, task in enumerate(definition.tasks)
         for index in range(episodes)
-    )
+    ]
+    return tuple(replace(episode, initial_state=tuple(initial_state(episode).tolist())) for episode in made)
 
 
 def toy_version(

@@ -1,0 +1,116 @@
+"""One Meta-World lane: upstream's goal-observable class of a task, seeded per episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+import numpy as np
+from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
+from numpy.typing import NDArray
+
+from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
+from proctor.benchmarks.definition import BenchmarkDefinition, FeatureDefinition, TaskDefinition
+from proctor.benchmarks.metaworld.frames import Frames
+from proctor.benchmarks.metaworld.pristine import Pristine
+from proctor.errors import UnknownNameError
+
+CLASS_SUFFIX: Final = "-goal-observable"
+"""What upstream's dictionary appends to a task's name. Its plain classes put zeros where the goal belongs."""
+
+PROPRIOCEPTION: Final = 4
+"""Leading values of upstream's observation that are the robot's: hand position 3 (m), gripper opening 1."""
+
+GRIPPER_OPEN: Final = -1.0
+"""Gripper command of upstream's own reset."""
+
+METRICS: Final = ("obj_to_target", "near_object", "grasp_success", "in_place_reward", "unscaled_reward")
+"""Values of upstream's info that are kept as metrics."""
+
+Sampler = Callable[[], FeatureValue]
+
+
+class MetaworldEnvironment:
+    """One lane. See `proctor.benchmarks.contract` for the rules it keeps.
+
+    Observations are upstream's own, including that some tasks move their object after the last forward pass
+    of a reset, so that the first observation shows it where it stood a moment before.
+    """
+
+    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+        self._upstream = _make_upstream(task.id)
+        images = [feature for feature in definition.features if feature.kind == "image"]
+        self._frames = Frames(self._upstream.model, images, definition.render)
+        self._pristine = Pristine(self._upstream)
+        self._samplers = {feature.name: self._sampler(feature) for feature in definition.features}
+        self._instruction = task.instruction
+        self._observation: NDArray[np.float64] = np.zeros(0)
+        self._closed = False
+
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        """Build the start that belongs to `episode.seed`.
+
+        The initial state is float64: qpos, then qvel, then upstream's random vector, which places objects and
+        goal. Success is not judged before the first step, as upstream does not.
+        """
+        upstream = self._upstream
+        self._pristine.restore()
+        self._instruction = episode.segments[0].instruction
+        upstream.seeded_rand_vec, upstream._freeze_rand_vec = True, False
+        upstream.seed(episode.seed)
+        self._observation, _ = upstream.reset()
+        state = [upstream.data.qpos, upstream.data.qvel, upstream._last_rand_vec]
+        return Reset(self._observe(observe), np.concatenate(state, dtype=np.float64))
+
+    def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
+        """Advance 0.0125 s. `action`: (4,) hand displacement xyz (1 = 0.01 m), gripper (-1 open, 1 closed).
+
+        Never terminates by itself: upstream runs to its step limit.
+        """
+        self._observation, _, _, _, info = self._upstream.step(action)
+        return StepResult(
+            terminated=False,
+            success=bool(info["success"]),
+            observation=self._observe(observe),
+            metrics={name: float(info[name]) for name in METRICS},
+        )
+
+    def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
+        """No displacement, the gripper as it was last commanded; open before the first action."""
+        hold = np.zeros(4, np.float32)
+        hold[3] = GRIPPER_OPEN if last is None else last[3]
+        return hold
+
+    def close(self) -> None:
+        """Free the render context."""
+        if not self._closed:
+            self._closed = True
+            self._frames.close()
+            self._upstream.close()
+
+    def _observe(self, names: Collection[str]) -> dict[str, FeatureValue]:
+        for name in names:
+            if name not in self._samplers:
+                raise UnknownNameError("feature", name, self._samplers)
+        return {name: self._samplers[name]() for name in names}
+
+    def _sampler(self, feature: FeatureDefinition) -> Sampler:
+        if feature.kind == "image":
+            return lambda: self._frames.render(self._upstream.data, feature.name)
+        samplers: dict[str, Sampler] = {
+            "state.proprioception": lambda: self._observation[:PROPRIOCEPTION].astype(np.float32),
+            "privileged.state": lambda: self._observation.astype(np.float32),
+            "language.instruction": lambda: self._instruction,
+        }
+        if feature.name not in samplers:
+            raise UnknownNameError("feature of Meta-World", feature.name, samplers)
+        return samplers[feature.name]
+
+
+def _make_upstream(task: str) -> Any:
+    name = task + CLASS_SUFFIX
+    if name not in ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE:
+        known = [key.removesuffix(CLASS_SUFFIX) for key in ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE]
+        raise UnknownNameError("Meta-World task", task, known)
+    # The constructor resets once; without a seed that draws from numpy's global generator.
+    return ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE[name](seed=0)
