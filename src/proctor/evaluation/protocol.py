@@ -1,8 +1,9 @@
 """What worker and coordinator say to each other: JSON over HTTP, typed on both sides by these structs.
 
 Every request carries `Authorization: Bearer <run token>`. Work in progress is addressed by (epoch, token):
-the epoch names the coordinator process that granted the lease, the token the attempt. A request with a
-superseded pair is answered 409 and changes nothing but an event row.
+the epoch names the coordinator process that granted the lease, the token the attempt. The pair stays valid
+when a coordinator restarts: it takes a new epoch, adopts the attempts it finds open and gives each a full
+lease. A request with a superseded pair is answered 409 and changes nothing but an event row.
 
     POST /v1/hello      WorkerHello      -> RunSettings
     POST /v1/claim      ClaimRequest     -> ClaimReply
@@ -120,7 +121,7 @@ class HeartbeatReply(Message, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class EpisodeReport(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One finished episode under a lease. Evaluated outcomes are accepted; errors are kept with the attempt."""
+    """One finished episode under a lease. Evaluated outcomes are accepted; errors stay with the attempt."""
 
     attempt: AttemptRef
     record: EpisodeRecord
@@ -134,10 +135,11 @@ class ReleaseRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class FailRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The attempt failed; the item goes back, one attempt charged."""
+    """The attempt failed; the item goes back, one attempt charged. `outcome` says whose fault it was."""
 
     attempt: AttemptRef
     error: ErrorRecord
+    outcome: Literal["benchmark_error", "infrastructure_error"] = "infrastructure_error"
 
 
 class WorkerLost(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):

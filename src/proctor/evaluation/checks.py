@@ -1,0 +1,108 @@
+"""What is checked between the policy and the simulator, in both directions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor import limits
+from proctor.actions.limits import CheckedAction, check_action
+from proctor.benchmarks.contract import Episode, FeatureValue
+from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition
+from proctor.errors import BenchmarkFault, InvalidActionError
+from proctor.evaluation.execution import ExecutionRule
+from proctor.policy import ActionChunk
+
+
+def checked_actions(
+    chunk: object, definition: ActionDefinition, rule: ExecutionRule
+) -> tuple[CheckedAction, ...]:
+    """The actions of `chunk` that will be applied, every one fit for a robot.
+
+    A chunk with anything wrong in it is refused whole, also for what would not have been applied.
+
+    Raises `InvalidActionError`.
+    """
+    if not isinstance(chunk, ActionChunk):
+        raise InvalidActionError(f"act() returned {type(chunk).__name__}; return an ActionChunk")
+    actions = _as_rows(chunk.actions, definition)
+    if not np.isfinite(actions).all():
+        row, column = np.argwhere(~np.isfinite(actions))[0]
+        raise InvalidActionError(
+            f"{definition.representation}: value {column} of action {row} is {actions[row, column]}; "
+            "every value must be finite"
+        )
+    count = rule.applied(len(actions))
+    return tuple(check_action(action, definition) for action in actions[:count])
+
+
+def _as_rows(actions: object, definition: ActionDefinition) -> NDArray[np.generic]:
+    if not isinstance(actions, np.ndarray) or actions.dtype.kind not in "biuf":
+        kind = actions.dtype if isinstance(actions, np.ndarray) else type(actions).__name__
+        raise InvalidActionError(f"actions must be a numpy array of numbers, got {kind}")
+    if actions.ndim == 1:
+        actions = actions.reshape(1, -1)
+    shape = actions.shape
+    if actions.ndim != 2 or not 1 <= shape[0] <= limits.MAX_CHUNK_STEPS or shape[1] != definition.dimension:
+        raise InvalidActionError(
+            f"{definition.representation}: actions have shape (n, {definition.dimension}) with n from 1 to "
+            f"{limits.MAX_CHUNK_STEPS}, got {shape}"
+        )
+    return np.ascontiguousarray(actions)
+
+
+def check_observation(
+    observation: Mapping[str, FeatureValue],
+    asked: Collection[str],
+    declared: Mapping[str, FeatureDefinition],
+) -> None:
+    """Raise `BenchmarkFault` unless `observation` holds what was asked for, as the benchmark declares it."""
+    if observation.keys() != set(asked):
+        raise BenchmarkFault(f"asked for {sorted(asked)}, the environment returned {sorted(observation)}")
+    for name, value in observation.items():
+        feature = declared[name]
+        if isinstance(value, str):
+            fits = feature.kind == "language"
+        else:
+            fits = value.dtype == feature.dtype and value.shape == feature.shape
+        if not fits:
+            got = "text" if isinstance(value, str) else f"{value.dtype} {value.shape}"
+            raise BenchmarkFault(
+                f"feature {name!r} is declared as {feature.dtype} {feature.shape}, "
+                f"the environment returned {got}"
+            )
+
+
+def digest_of_start(state: NDArray[np.float64]) -> str:
+    """SHA-256, hexadecimal, of the state's bytes as little-endian float64."""
+    return hashlib.sha256(np.ascontiguousarray(state, "<f8").tobytes()).hexdigest()
+
+
+def deviation_of_start(state: NDArray[np.float64], episode: Episode, tolerance: float) -> float | None:
+    """Largest absolute difference between the start made and the one recorded; None if none is recorded.
+
+    Raises `BenchmarkFault` beyond `tolerance`, for another length, and for a start that is not finite.
+    """
+    if not np.isfinite(state).all():
+        raise BenchmarkFault(
+            f"episode {episode.id}: value {np.argmin(np.isfinite(state))} of the start is not finite"
+        )
+    if episode.initial_state is None:
+        return None
+    recorded = np.asarray(episode.initial_state, np.float64)
+    if recorded.shape != state.shape:
+        raise BenchmarkFault(
+            f"episode {episode.id}: the start has {state.size} values, {recorded.size} are recorded"
+        )
+    difference = np.abs(state - recorded)
+    deviation = float(difference.max(initial=0.0))
+    if deviation > tolerance:
+        worst = int(difference.argmax())
+        raise BenchmarkFault(
+            f"episode {episode.id}: value {worst} of the start is {state[worst]!r}, recorded is "
+            f"{recorded[worst]!r}; they may differ by {tolerance:g}"
+        )
+    return deviation
