@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from urllib.parse import quote
 
 from proctor.results.failures import Example, FailureKind, FaultKind
+from proctor.results.provenance import provenance_table
 from proctor.results.rates import Rate
 from proctor.results.results_file import ResultsFile
 from proctor.results.run_record import RunRecord
@@ -18,6 +18,7 @@ from proctor.results.tables import (
     axis_table,
     escaped,
     interval_text,
+    plural,
     rate_text,
     task_table,
 )
@@ -38,12 +39,12 @@ def render_report(results: ResultsFile) -> str:
         _section("Axes", as_markdown(axis_table(summary))) if summary.axes else "",
         _section("Ledger", as_markdown(_ledger_table(summary)), _reruns(summary)),
         _section("Meanings of success", as_markdown(_meanings_table(run, summary))),
-        _section("Failures of the policy", *_failures(summary)),
-        _section("Faults run again", *map(_fault, summary.faults)) if summary.faults else "",
-        _section("Time", as_markdown(_time_table(summary)), _TIME_NOTE, _clocks(summary)),
+        _section("Failures", *_failures(summary)),
+        _section("Faults, never scored", "\n".join(map(_fault, summary.faults))) if summary.faults else "",
+        _section("Time", as_markdown(_time_table(summary)), _TIME_NOTE, _clocks(run, summary)),
         _section("Actions and starts", as_markdown(_actions_table(summary))),
         _section("Metrics", as_markdown(_metrics_table(summary))) if summary.metrics else "",
-        _section("Provenance", as_markdown(_provenance_table(results))),
+        _section("Provenance", as_markdown(provenance_table(results))),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -83,10 +84,11 @@ def _headline(summary: Summary) -> str:
 
 
 def _labels(run: RunRecord, summary: Summary) -> list[str]:
+    starts = len({(episode.task, episode.index) for episode in run.planned})
     details: dict[Label, str] = {
         "overridden": _overrides(run),
         "privileged": ", ".join(summary.privileged_features),
-        "subset": f"{len(run.tasks)} tasks, {len({(e.task, e.index) for e in run.planned})} starts",
+        "subset": f"{plural(len(run.tasks), 'task')}, {plural(starts, 'start')}",
     }
     lines = [
         f"> **{label.capitalize()}:** {_LABELS[label]}"
@@ -113,8 +115,8 @@ def _reading(run: RunRecord, summary: Summary) -> str:
     lines = [_about(rate), *_about_such_tasks(rate, summary), _what_n_can_tell(rate)]
     if rate.starts != rate.trials:
         lines.append(
-            f"Repetitions of one start are not independent: the intervals count {rate.starts} starts,"
-            f" not {rate.trials} episodes."
+            "Repetitions of one start are not independent: the intervals count"
+            f" {plural(rate.starts, 'start')}, not {rate.trials} episodes."
         )
     if run.ended != "drained":
         reason = f" ({escaped(run.end_reason)})" if run.end_reason else ""
@@ -141,8 +143,8 @@ def _about_such_tasks(rate: Rate, summary: Summary) -> list[str]:
 def _what_n_can_tell(rate: Rate) -> str:
     middle = 100 * wilson(rate.starts / 2, rate.starts).width
     return (
-        f"What this n can tell: with {rate.starts} starts a 95 % interval is up to {middle:.0f} points wide;"
-        f" this one is {100 * rate.interval.width:.0f}."
+        f"What this n can tell: with {plural(rate.starts, 'start')} a 95 % interval is up to"
+        f" {middle:.0f} points wide; this one is {100 * rate.interval.width:.0f}."
     )
 
 
@@ -175,23 +177,22 @@ def _reruns(summary: Summary) -> str:
 
 
 def _meanings_table(run: RunRecord, summary: Summary) -> Table:
-    held = f"held (for {run.benchmark.held_steps} steps)"
-    names = {"once": "once (at any step)", "at_end": "at_end (at the last step)", "held": held}
+    meanings = (
+        ("once", "once (at any step)", summary.meanings.once),
+        ("at_end", "at_end (at the last step)", summary.meanings.at_end),
+        ("held", f"held (for {plural(run.benchmark.held_steps, 'step')})", summary.meanings.held),
+    )
     rows = tuple(
-        (f"{names[meaning]}{' ← the headline' if meaning == run.benchmark.success else ''}", rate_text(rate))
-        for meaning, rate in (
-            ("once", summary.meanings.once),
-            ("at_end", summary.meanings.at_end),
-            ("held", summary.meanings.held),
-        )
+        (f"{name}, the benchmark's own" if meaning == run.benchmark.success else name, rate_text(rate))
+        for meaning, name, rate in meanings
     )
     return Table(("success", "over completed, 95 % interval (k/n)"), rows)
 
 
 def _failures(summary: Summary) -> list[str]:
-    kinds = [_failure(kind) for kind in summary.failures] or ["None."]
+    kinds = "\n".join(map(_failure, summary.failures)) or "None."
     successes = _examples(summary.success_examples)
-    return [*kinds, f"Successes to compare with: {successes}" if successes else ""]
+    return [kinds, f"Successes to compare with: {successes}" if successes else ""]
 
 
 def _failure(kind: FailureKind) -> str:
@@ -229,11 +230,12 @@ def _latency(latency: LatencySummary | None) -> tuple[str, ...]:
     return (str(latency.count), *(f"{figure:.1f}" for figure in figures))
 
 
-def _clocks(summary: Summary) -> str:
+def _clocks(run: RunRecord, summary: Summary) -> str:
     clocks = summary.clocks
+    phases = ", ".join(f"{escaped(name)} {seconds:.1f} s" for name, seconds in run.phases_s.items())
     return (
         f"Summed over workers: {clocks.boot_s:.1f} s making simulators, {clocks.episode_s:.1f} s in episodes,"
-        f" {clocks.teardown_s:.1f} s taking them down."
+        f" {clocks.teardown_s:.1f} s taking them down." + (f" Phases of the run: {phases}." if phases else "")
     )
 
 
@@ -260,72 +262,3 @@ def _metrics_table(summary: Summary) -> Table:
         for name, metric in summary.metrics.items()
     )
     return Table(("last value per episode", "episodes", "median", "min", "max"), rows)
-
-
-def _provenance_table(results: ResultsFile) -> Table:
-    rows = [
-        *_benchmark_rows(results.run),
-        *_policy_rows(results.run),
-        *_machine_rows(results.run),
-        ("outcome_hash", results.outcome_hash),
-        ("conditions_hash", results.conditions_hash),
-    ]
-    return Table(("what", "value"), tuple(rows))
-
-
-def _benchmark_rows(run: RunRecord) -> list[tuple[str, str]]:
-    benchmark, settings, selection = run.benchmark, run.settings, run.selection
-    tasks = f"{len(run.tasks)} tasks" if selection.tasks is None else ", ".join(selection.tasks)
-    return [
-        ("benchmark", f"{benchmark.id} ({benchmark.status}), {benchmark.hash}"),
-        ("selection", f"suite {selection.suite}, {tasks}, {len(run.planned)} episodes"),
-        ("repetitions", str(selection.repeat)),
-        ("success means", benchmark.success),
-        ("control", f"{benchmark.control_hz:g} Hz, execute_steps {settings.execute_steps}"),
-        ("action representation", settings.action_representation),
-        ("observed", ", ".join(settings.observe) or NOTHING),
-        ("render profile", benchmark.render_profile),
-        ("run seed", str(settings.run_seed)),
-    ]
-
-
-def _policy_rows(run: RunRecord) -> list[tuple[str, str]]:
-    policy = run.policy
-    args = ", ".join(f"{name}={value}" for name, value in policy.args.items())
-    wires = {
-        f"{replica.dialect}, chunks owned by {replica.chunk_owner}, batching {replica.batching},"
-        f" seeds {replica.seeds}"
-        for replica in run.replicas
-    }
-    return [
-        ("policy", policy.spec),
-        ("policy file", policy.file_sha256 or NOTHING),
-        ("policy arguments", args or NOTHING),
-        (
-            "checkpoint",
-            f"{policy.checkpoint} {policy.checkpoint_sha256 or ''}" if policy.checkpoint else NOTHING,
-        ),
-        *(("wire", wire) for wire in sorted(wires)),
-    ]
-
-
-def _machine_rows(run: RunRecord) -> list[tuple[str, str]]:
-    made = run.provenance
-    tree = {True: ", uncommitted changes", False: "", None: ""}[made.dirty]
-    commit = f", commit {made.commit}{tree}" if made.commit else ""
-    platforms = [
-        (
-            f"platform of {', '.join(platform.workers)}",
-            f"{platform.platform}; Python {platform.python}; {platform.renderer};"
-            f" {', '.join(f'{name} {version}' for name, version in platform.packages.items())}",
-        )
-        for platform in run.platforms
-    ]
-    return [
-        ("proctor", f"{made.proctor}{commit}"),
-        ("Python", made.python),
-        *platforms,
-        ("workers, replicas", f"{run.workers}, {len(run.replicas)}"),
-        ("started, finished", f"{run.started_at}, {run.finished_at}"),
-        ("command", shlex.join(made.command) or NOTHING),
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -14,22 +15,33 @@ from proctor.results.summary import Summary, TaskSummary
 NOTHING = "–"
 """Stands where nothing was measured: an absent rate is never 0 %."""
 
+_MARKUP = re.compile(r"[\\`*|]|(?<=\])\(|<(?=[A-Za-z/!?])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+
 
 class Table(msgspec.Struct, frozen=True):
-    """Columns of text; the first is aligned left, the others right."""
+    """Columns of text, the first `left` of them aligned left and the others right."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    left: int = 1
 
 
 def rate_text(rate: Rate | None) -> str:
-    """For example `95% [76, 99] (19/20)`: rate, interval and count, no finer than the interval allows."""
+    """For example `95% [76, 99] (19/20)`: rate, interval and count, no finer than the interval allows.
+
+    Where the rate is not simply the count, the parentheses say so, as in `(6 tasks, 13/21, 11 starts)`.
+    """
     if rate is None:
         return NOTHING
-    digits = decimals(rate.interval)
-    starts = "" if rate.starts == rate.trials else f", {rate.starts} starts"
-    interval = interval_text(rate.interval)
-    return f"{100 * rate.value:.{digits}f}% {interval} ({rate.successes}/{rate.trials}{starts})"
+    tasks = [] if rate.method == "wilson" else [plural(rate.tasks, "task")]
+    starts = [] if rate.starts == rate.trials else [plural(rate.starts, "start")]
+    counts = ", ".join((*tasks, f"{rate.successes}/{rate.trials}", *starts))
+    return f"{100 * rate.value:.{decimals(rate.interval)}f}% {interval_text(rate.interval)} ({counts})"
+
+
+def plural(count: int, noun: str) -> str:
+    """For example `1 task`, `2 tasks`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def interval_text(interval: Interval) -> str:
@@ -63,27 +75,29 @@ def as_text(table: Table) -> str:
     """Plain columns, two spaces apart."""
     lines = [table.header, *table.rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.header))]
-    return "\n".join(_padded(line, widths) for line in lines)
+    return "\n".join(_padded(line, widths, table.left) for line in lines)
 
 
 def as_markdown(table: Table) -> str:
     """A Markdown table; the cells are escaped."""
-    rule = ("---", *("---:" for _ in table.header[1:]))
+    rule = tuple("---" if column < table.left else "---:" for column in range(len(table.header)))
     lines = [tuple(map(escaped, table.header)), rule, *(tuple(map(escaped, row)) for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def escaped(text: str, limit: int = 200) -> str:
-    """Text from elsewhere as one line of Markdown that formats and links nothing."""
+def escaped(text: str, limit: int = 400) -> str:
+    """Text from elsewhere as one line of Markdown that formats nothing, links nowhere and ends no cell."""
     line = " ".join(text.split())
     line = line if len(line) <= limit else line[: limit - 1] + "…"
-    return "".join(f"\\{letter}" if letter in "\\`*[]<>|#" else letter for letter in line)
+    return _MARKUP.sub(r"\\\g<0>", line)
 
 
-def _padded(line: Sequence[str], widths: Sequence[int]) -> str:
-    first = line[0].ljust(widths[0])
-    others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
-    return "  ".join((first, *others)).rstrip()
+def _padded(line: Sequence[str], widths: Sequence[int], left: int) -> str:
+    cells = (
+        cell.ljust(width) if column < left else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+    )
+    return "  ".join(cells).rstrip()
 
 
 def _task_row(task: TaskSummary) -> tuple[str, ...]:

@@ -1,0 +1,83 @@
+"""Where a run's numbers come from, as rows of its report."""
+
+from __future__ import annotations
+
+import shlex
+
+from proctor.results.results_file import ResultsFile
+from proctor.results.run_record import RunRecord
+from proctor.results.tables import NOTHING, Table, plural
+
+
+def provenance_table(results: ResultsFile) -> Table:
+    """What was run, by what, on what, from what; with both digests."""
+    rows = [
+        *_benchmark_rows(results.run),
+        *_policy_rows(results.run),
+        *_machine_rows(results.run),
+        ("outcome_hash", results.outcome_hash),
+        ("conditions_hash", results.conditions_hash),
+    ]
+    return Table(("what", "value"), tuple(rows), left=2)
+
+
+def _benchmark_rows(run: RunRecord) -> list[tuple[str, str]]:
+    benchmark, settings, selection = run.benchmark, run.settings, run.selection
+    tasks = plural(len(run.tasks), "task") if selection.tasks is None else ", ".join(selection.tasks)
+    return [
+        ("benchmark", f"{benchmark.id} ({benchmark.status}), {benchmark.hash}"),
+        ("selection", f"suite {selection.suite}, {tasks}, {len(run.planned)} episodes"),
+        ("repetitions", str(selection.repeat)),
+        ("success means", benchmark.success),
+        ("control", f"{benchmark.control_hz:g} Hz, execute_steps {settings.execute_steps}"),
+        ("action representation", settings.action_representation),
+        ("observed", ", ".join(settings.observe) or NOTHING),
+        ("render profile", benchmark.render_profile),
+        ("run seed", str(settings.run_seed)),
+    ]
+
+
+def _policy_rows(run: RunRecord) -> list[tuple[str, str]]:
+    policy = run.policy
+    args = ", ".join(f"{name}={value}" for name, value in policy.args.items())
+    wires = {
+        f"{replica.dialect}, chunks owned by {replica.chunk_owner}, batching {replica.batching},"
+        f" seeds {replica.seeds}"
+        for replica in run.replicas
+    }
+    return [
+        ("policy", policy.spec),
+        ("policy file", policy.file_sha256 or NOTHING),
+        ("policy arguments", args or NOTHING),
+        (
+            "checkpoint",
+            f"{policy.checkpoint} {policy.checkpoint_sha256 or ''}" if policy.checkpoint else NOTHING,
+        ),
+        *(("wire", wire) for wire in sorted(wires)),
+    ]
+
+
+def _machine_rows(run: RunRecord) -> list[tuple[str, str]]:
+    made = run.provenance
+    tree = {True: ", uncommitted changes", False: "", None: ""}[made.dirty]
+    commit = f", commit {made.commit}{tree}" if made.commit else ""
+    platforms = [
+        (
+            f"platform of {', '.join(platform.workers)}",
+            f"{platform.platform}; Python {platform.python}; {platform.renderer};"
+            f" {_versions(platform.packages)}",
+        )
+        for platform in run.platforms
+    ]
+    return [
+        ("proctor", f"{made.proctor}{commit}"),
+        ("Python", f"{made.python}; {_versions(made.packages)}"),
+        *platforms,
+        ("workers, replicas", f"{run.workers}, {len(run.replicas)}"),
+        ("started, finished", f"{run.started_at}, {run.finished_at}"),
+        ("command", shlex.join(made.command) or NOTHING),
+    ]
+
+
+def _versions(packages: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in packages.items()) or NOTHING

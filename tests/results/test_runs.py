@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proctor.errors import UnknownNameError
+from proctor.evaluation.record import EpisodeRecord
+from proctor.results.results import write_results
+from proctor.results.run_record import RunRecord
+from proctor.results.runs import find_run, list_runs
+
+
+@pytest.fixture
+def root(tmp_path: Path, run: RunRecord, records: tuple[EpisodeRecord, ...]) -> Path:
+    """One run of each state, and things that are no runs."""
+    for name, kept in (("done", records), ("half", records[1:])):
+        (tmp_path / name).mkdir()
+        write_results(tmp_path / name, run, kept)
+    (tmp_path / "going").mkdir()
+    (tmp_path / "going" / "run.db").touch()
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "results.json").write_text("{}")
+    (tmp_path / "not-a-run").mkdir()
+    (tmp_path / "notes.txt").touch()
+    return tmp_path
+
+
+def test_every_run_is_listed_with_its_state(root: Path) -> None:
+    assert {listing.name: listing.state for listing in list_runs(root)} == {
+        "done": "complete",
+        "going": "unfinished",
+        "half": "partial",
+        "strange": "unreadable",
+    }
+
+
+def test_a_listing_says_what_came_out(root: Path) -> None:
+    done = list_runs(root)[0]
+    assert (done.benchmark, done.policy) == ("toy-v1", "policy.py:Expert")
+    assert done.text == "success 60% [33, 82] (2 tasks, 6/10)"
+
+
+def test_an_unreadable_run_says_why(root: Path) -> None:
+    assert "missing required field `schema`" in list_runs(root)[3].text
+
+
+def test_no_directory_has_no_runs(tmp_path: Path) -> None:
+    assert list_runs(tmp_path / "absent") == ()
+
+
+def test_a_run_is_found_by_name(root: Path) -> None:
+    assert find_run(root, "half") == root / "half"
+
+
+@pytest.mark.parametrize("name", ["dome", "not-a-run", "../done", ""])
+def test_an_unknown_run_is_refused_with_the_names_there_are(root: Path, name: str) -> None:
+    with pytest.raises(UnknownNameError, match="Valid: done, going, half, strange"):
+        find_run(root, name)
