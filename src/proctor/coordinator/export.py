@@ -1,0 +1,168 @@
+"""Reading a run back, for `results`: from the file alone, with or without a coordinator.
+
+Opening does not change the file: nothing is migrated and no epoch is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import Connection, Executable, RowMapping
+from sqlalchemy.exc import DBAPIError
+
+from proctor.benchmarks.contract import Episode
+from proctor.coordinator.database import reading_engine, storage_fault
+from proctor.coordinator.migrate import require_schema
+from proctor.coordinator.plan import Fingerprint
+from proctor.coordinator.schema import AttemptState, EventKind, RunState
+from proctor.coordinator.statements import attempts, episodes, events, items, runs
+from proctor.errors import UnknownNameError, UsageError
+from proctor.evaluation.protocol import RunSettings, WorkerHello
+from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Outcome
+from proctor.results.run_record import AttemptFault, Quarantine
+
+T = TypeVar("T")
+
+
+class RunExport(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the store knows about one run."""
+
+    name: str
+    state: RunState
+    epoch: int
+    """How often the run was opened by a coordinator."""
+    created_at: str
+    plan_hash: str
+    fingerprint: Fingerprint
+    settings: RunSettings
+    planned: tuple[Episode, ...]
+    """In the order of the plan."""
+    records: tuple[EpisodeRecord, ...]
+    """Accepted results, in the order of the plan."""
+    faults: tuple[AttemptFault, ...]
+    """Errors of episodes and of attempts, in the order they happened."""
+    quarantined: tuple[Quarantine, ...]
+    hellos: tuple[WorkerHello, ...]
+    """Every introduction, in order."""
+    refused_results: int
+    """Episode results refused because their attempt was superseded, or because they contradicted."""
+
+
+def export_run(database: Path, name: str) -> RunExport:
+    """Read a run from its file.
+
+    Raises UsageError (no such file or run, newer or older schema) or StorageFault.
+    """
+    if not database.is_file():
+        raise UsageError(f"{database}: no such run store")
+    engine = reading_engine(database)
+    try:
+        with engine.connect() as connection:
+            require_schema(connection, str(database))
+            return _Reading(connection, _find(connection, name)).export()
+    except DBAPIError as error:
+        fault = storage_fault(error, database)
+        if fault is not None:
+            raise fault from error
+        raise
+    finally:
+        engine.dispose()
+
+
+def _find(connection: Connection, name: str) -> RowMapping:
+    row = connection.execute(runs.FIND, {"the_name": name}).mappings().first()
+    if row is None:
+        raise UnknownNameError("run", name, connection.scalars(runs.NAMES).all())
+    return row
+
+
+class _Reading:
+    """One run in one read transaction."""
+
+    def __init__(self, connection: Connection, run: RowMapping) -> None:
+        self.connection, self.run = connection, run
+        self.planned = self.rows(episodes.PLANNED)
+
+    def rows(self, statement: Executable, **values: Any) -> list[RowMapping]:
+        named = {f"the_{name}": value for name, value in values.items()}
+        return list(self.connection.execute(statement, {"the_run": self.run["id"], **named}).mappings())
+
+    def export(self) -> RunExport:
+        run = self.run
+        return RunExport(
+            name=run["name"],
+            state=RunState(run["state"]),
+            epoch=run["epoch"],
+            created_at=run["created_at"],
+            plan_hash=run["plan_hash"],
+            fingerprint=msgspec.json.decode(run["fingerprint"]),
+            settings=msgspec.json.decode(run["settings"], type=RunSettings),
+            planned=_decoded((row["spec"] for row in self.planned), Episode),
+            records=_decoded((row["record"] for row in self.planned if row["record"]), EpisodeRecord),
+            faults=self.faults(),
+            quarantined=self.quarantined(),
+            hellos=_decoded((row["detail"] for row in self.of_kind(EventKind.HELLO)), WorkerHello),
+            refused_results=self.refused_results(),
+        )
+
+    def of_kind(self, kind: EventKind) -> list[RowMapping]:
+        return self.rows(events.OF_KIND, kind=kind)
+
+    def faults(self) -> tuple[AttemptFault, ...]:
+        tried = {row["id"]: row for row in self.rows(attempts.ALL)}
+        errors = self.of_kind(EventKind.EPISODE_ERROR)
+        reported = [_episode_fault(tried[row["attempt_id"]], row) for row in errors]
+        faultless = (AttemptState.OPEN, AttemptState.DONE)
+        ended = [_attempt_fault(row) for row in tried.values() if row["state"] not in faultless]
+        return tuple(sorted(reported + ended, key=lambda fault: fault.at or ""))
+
+    def quarantined(self) -> tuple[Quarantine, ...]:
+        missing: dict[int, list[str]] = {}
+        for row in self.planned:
+            if row["outcome"] is None:
+                missing.setdefault(row["item_id"], []).append(row["id"])
+        return tuple(
+            Quarantine(item=row["id"], attempts=row["attempts"], episodes=tuple(missing[row["id"]]))
+            for row in self.rows(items.QUARANTINED)
+        )
+
+    def refused_results(self) -> int:
+        refused = self.of_kind(EventKind.REFUSED) + self.of_kind(EventKind.CONFLICT)
+        return sum(_carried_result(row["detail"]) for row in refused)
+
+
+def _decoded(texts: Iterable[str], kind: type[T]) -> tuple[T, ...]:
+    decoder = msgspec.json.Decoder(kind)
+    return tuple(decoder.decode(text) for text in texts)
+
+
+def _episode_fault(attempt: RowMapping, event: RowMapping) -> AttemptFault:
+    record = msgspec.json.decode(event["detail"], type=EpisodeRecord)
+    return AttemptFault(
+        item=attempt["item_id"],
+        attempt=attempt["number"],
+        outcome=record.outcome,
+        worker=attempt["worker"],
+        episodes=(record.episode_id,),
+        error=record.error,
+        at=event["at"],
+    )
+
+
+def _attempt_fault(attempt: RowMapping) -> AttemptFault:
+    return AttemptFault(
+        item=attempt["item_id"],
+        attempt=attempt["number"],
+        outcome=Outcome(attempt["fault"]),
+        worker=attempt["worker"],
+        episodes=tuple(msgspec.json.decode(attempt["missing"], type=list[str])),
+        error=msgspec.json.decode(attempt["error"], type=ErrorRecord),
+        at=attempt["ended_at"],
+    )
+
+
+def _carried_result(detail: str) -> bool:
+    return msgspec.json.decode(detail).get("kept") is not None

@@ -1,0 +1,1 @@
+"""Revisions applied once no old code runs."""

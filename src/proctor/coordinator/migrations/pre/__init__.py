@@ -1,0 +1,1 @@
+"""Revisions applied before new code runs."""

@@ -1,0 +1,23 @@
+"""Statements on `event`."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam as the
+from sqlalchemy import insert, select
+
+from proctor.coordinator.schema import EventKind, event_log
+
+RECORD = insert(event_log)
+"""Columns as parameters."""
+
+ERROR_REPORTED = select(event_log.c.id).where(
+    event_log.c.attempt_id == the("the_attempt"),
+    event_log.c.episode_id == the("the_episode"),
+    event_log.c.kind == EventKind.EPISODE_ERROR,
+)
+
+OF_KIND = (
+    select(event_log)
+    .where(event_log.c.run_id == the("the_run"), event_log.c.kind == the("the_kind"))
+    .order_by(event_log.c.id)
+)

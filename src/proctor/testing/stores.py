@@ -1,0 +1,606 @@
+"""Conformance of stores: what every back end of the coordinator must do, as a class to inherit.
+
+    class TestMyStore(StoreConformance):
+        @pytest.fixture
+        def url(self, tmp_path):
+            return f"mystore:///{tmp_path}/run.db"
+
+Time is the kit's: stores are opened with a clock that stands still until a test moves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from msgspec.structs import replace
+
+from proctor.benchmarks.contract import Episode
+from proctor.coordinator.plan import RunPlan
+from proctor.coordinator.schema import ItemState
+from proctor.coordinator.store import New, Restart, Resume, RunStore, Start, open_store
+from proctor.errors import (
+    LeaseLostError,
+    RequestRefusedError,
+    SupersededError,
+    UnknownNameError,
+    UsageError,
+)
+from proctor.evaluation.protocol import (
+    AttemptRef,
+    CancelRequest,
+    ClaimRequest,
+    EpisodeReport,
+    FailRequest,
+    HeartbeatReply,
+    HeartbeatRequest,
+    Lease,
+    ReleaseRequest,
+    RunSettings,
+    WorkerHello,
+    WorkerLost,
+)
+from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Outcome
+from proctor.evaluation.tally import Provenance, Tally
+from proctor.limits import LEASE_S, MAX_ATTEMPTS
+from proctor.policy.seeds import policy_seed
+from proctor.testing.toy_versions import toy_definition, toy_episodes
+
+T = TypeVar("T")
+RUN_SEED = 7
+WAIT_S = 30.0
+"""Seconds a test waits for a commit before it calls the store stuck."""
+
+
+def toy_plan(
+    tasks: tuple[str, ...] = ("reach", "park"),
+    *,
+    episodes: int = 4,
+    window: int = 2,
+    run: str = "r",
+    on_native_crash: str = "retry",
+) -> RunPlan:
+    """Plan of a toy run: `episodes` of every task, in windows of `window`."""
+    definition = toy_definition(tasks, window=window, on_native_crash=on_native_crash)
+    settings = RunSettings(
+        run=run,
+        benchmark=definition,
+        benchmark_hash="0" * 64,
+        run_seed=RUN_SEED,
+        execute_steps=definition.execute_steps,
+        action_representation=definition.actions[0].representation,
+        policy_endpoints=("unix:/nowhere",),
+        observe=("state.position",),
+        record="none",
+        record_features=(),
+        act_timeout_s=60.0,
+        run_directory="/nowhere",
+    )
+    return RunPlan(settings=settings, policy="toy", episodes=toy_episodes(definition, episodes))
+
+
+def toy_record(
+    episode: Episode, outcome: Outcome = Outcome.SUCCESS, *, steps: int = 10, worker: str = "w0"
+) -> EpisodeRecord:
+    """Make a record of that episode, as a worker would send it."""
+    seed = policy_seed(RUN_SEED, f"{episode.task}/{episode.index}", episode.repetition)
+    tally = Tally(outcome=outcome, steps=steps)
+    return tally.record(episode, seed, (), Provenance(worker=worker))
+
+
+def toy_error(kind: str = "Broken") -> ErrorRecord:
+    """Make an error in a simulator step."""
+    return ErrorRecord(phase="step", type=kind, message="planned by a test", step=3)
+
+
+def ref_of(lease: Lease, worker: str = "w0") -> AttemptRef:
+    """How a worker names its lease."""
+    return AttemptRef(worker=worker, item=lease.item, epoch=lease.epoch, token=lease.token)
+
+
+class Clock:
+    """A monotonic clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now
+
+
+class Driver:
+    """A worker's and a supervisor's requests in one line each; waits for every answer."""
+
+    def __init__(self, store: RunStore, clock: Clock) -> None:
+        self.store, self.clock = store, clock
+
+    def try_claim(self, worker: str = "w0", task: str | None = None) -> Lease | None:
+        """Ask for an item."""
+        return wait(self.store.claim(ClaimRequest(worker=worker, task=task))).lease
+
+    def claim(self, worker: str = "w0", task: str | None = None) -> Lease:
+        """Ask for an item that must be there."""
+        lease = self.try_claim(worker, task)
+        assert lease is not None, "there is work, and none was handed out"
+        return lease
+
+    def drained(self) -> bool:
+        """Whether a worker without work is told to leave."""
+        reply = wait(self.store.claim(ClaimRequest(worker="w-idle")))
+        assert reply.lease is None, "work was handed out"
+        return reply.drained
+
+    def report(self, lease: Lease, record: EpisodeRecord, worker: str = "w0") -> bool:
+        """Send one episode; whether it was stored."""
+        return wait(self.store.report(EpisodeReport(attempt=ref_of(lease, worker), record=record))).stored
+
+    def complete(self, lease: Lease, worker: str = "w0") -> bool:
+        """Say that the item is finished."""
+        return wait(self.store.complete(ref_of(lease, worker))).stored
+
+    def finish(self, lease: Lease, worker: str = "w0") -> None:
+        """Report a success for every episode, then complete."""
+        for episode in lease.episodes:
+            assert self.report(lease, toy_record(episode, worker=worker), worker)
+        assert self.complete(lease, worker)
+
+    def release(self, lease: Lease, worker: str = "w0") -> bool:
+        """Give the item back without a charge."""
+        return wait(self.store.release(ReleaseRequest(attempt=ref_of(lease, worker), reason="test"))).stored
+
+    def fail(self, lease: Lease, worker: str = "w0") -> bool:
+        """Give the item back with a charge."""
+        return wait(self.store.fail(FailRequest(attempt=ref_of(lease, worker), error=toy_error()))).stored
+
+    def lost(self, worker: str = "w0", *, native_crash: bool = False) -> bool:
+        """Say that a worker is gone; whether it held anything."""
+        request = WorkerLost(worker=worker, error=toy_error("SIGKILL"), native_crash=native_crash)
+        return wait(self.store.lost(request)).stored
+
+    def beat(self, lease: Lease | None, worker: str = "w0") -> HeartbeatReply:
+        """Send a heartbeat."""
+        attempt = None if lease is None else ref_of(lease, worker)
+        return wait(self.store.heartbeat(HeartbeatRequest(worker=worker, attempt=attempt, phase="step")))
+
+    def cancel(self) -> bool:
+        """Cancel the run."""
+        return wait(self.store.cancel(CancelRequest(reason="test"))).stored
+
+    def pass_time(self, seconds: float) -> int:
+        """Let time pass for an owner that looks at its leases every second; how many ran out."""
+        ended = 0
+        end = self.clock.now + seconds
+        while self.clock.now < end:
+            self.clock.now = min(end, self.clock.now + 1.0)
+            ended += wait(self.store.expire())
+        return ended
+
+    def run_out(self) -> None:
+        """Work until nothing is left."""
+        while (lease := self.try_claim()) is not None:
+            self.finish(lease)
+
+
+def wait(future: Future[T]) -> T:
+    """Result of a transition."""
+    return future.result(timeout=WAIT_S)
+
+
+def hello_of(worker: str) -> WorkerHello:
+    """How a worker introduces itself."""
+    return WorkerHello(
+        worker=worker, host="h", pid=1, python="3.11", platform="p", packages={}, renderer="none"
+    )
+
+
+Opener = Callable[[Start], Driver]
+
+
+class StoreConformance:
+    """Inherit, and give `url` a fixture that names a store that does not exist yet."""
+
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        """Where the store is."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        """Time of every store in a test."""
+        return Clock()
+
+    @pytest.fixture
+    def opener(self, url: str, clock: Clock) -> Iterator[Opener]:
+        """Opens the store at `url`; closes whatever was opened."""
+        opened: list[RunStore] = []
+
+        def open_(start: Start) -> Driver:
+            opened.append(open_store(url, start, clock=clock))
+            return Driver(opened[-1], clock)
+
+        yield open_
+        for store in opened:
+            store.close()
+
+    @pytest.fixture
+    def driver(self, opener: Opener) -> Driver:
+        """A new run of two tasks, four episodes each, two to an item."""
+        return opener(New(toy_plan()))
+
+    # --- claiming --------------------------------------------------------------------------------
+
+    def test_every_item_is_handed_out_once(self, driver: Driver) -> None:
+        """Four items, then nothing."""
+        leases = [driver.claim(f"w{i}") for i in range(4)]
+        assert {lease.item for lease in leases} == {0, 1, 2, 3}
+        assert driver.try_claim("w9") is None
+
+    def test_tokens_differ_and_are_long(self, driver: Driver) -> None:
+        """256 bits in URL-safe text are 43 characters."""
+        tokens = {driver.claim(f"w{i}").token for i in range(4)}
+        assert len(tokens) == 4
+        assert all(len(token) >= 43 for token in tokens)
+
+    def test_claims_stay_with_the_workers_task(self, driver: Driver) -> None:
+        """A worker keeps its scene while its task has items."""
+        assert driver.claim("w0", "reach").episodes[0].task == "reach"
+        assert driver.claim("w0", "reach").episodes[0].task == "reach"
+        assert driver.claim("w0", "reach").episodes[0].task == "park"
+
+    def test_a_free_worker_takes_the_task_with_most_items(self, driver: Driver) -> None:
+        """Which shortens the tail."""
+        driver.claim("w0", "park")
+        assert driver.claim("w1").episodes[0].task == "reach"
+
+    def test_drained_only_when_everything_is_settled(self, driver: Driver) -> None:
+        """An item in work may come back."""
+        leases = [driver.claim(f"w{i}") for i in range(4)]
+        for lease in leases[:3]:
+            driver.finish(lease, f"w{leases.index(lease)}")
+        assert not driver.drained()
+        driver.finish(leases[3], "w3")
+        assert driver.drained()
+
+    # --- accepting -------------------------------------------------------------------------------
+
+    def test_results_are_counted_by_outcome(self, driver: Driver) -> None:
+        """And by task."""
+        lease = driver.claim(task="reach")
+        driver.report(lease, toy_record(lease.episodes[0], Outcome.SUCCESS))
+        driver.report(lease, toy_record(lease.episodes[1], Outcome.POLICY_ERROR))
+        progress = driver.store.progress()
+        assert (progress.planned, progress.completed) == (8, 2)
+        assert progress.accepted == {Outcome.SUCCESS: 1, Outcome.FAILURE: 0, Outcome.POLICY_ERROR: 1}
+        assert [(t.task, t.success, t.completed, t.planned) for t in progress.tasks] == [
+            ("park", 0, 0, 4),
+            ("reach", 1, 2, 4),
+        ]
+
+    def test_the_same_result_again_changes_nothing(self, driver: Driver) -> None:
+        """Times and places may differ: they are no part of the science."""
+        lease = driver.claim()
+        record = toy_record(lease.episodes[0])
+        assert driver.report(lease, record)
+        assert not driver.report(lease, replace(record, episode_s=9.0, finished_at="later"))
+        assert driver.store.progress().completed == 1
+
+    def test_another_result_for_the_same_episode_is_refused(self, driver: Driver) -> None:
+        """The first one stays."""
+        lease = driver.claim()
+        driver.report(lease, toy_record(lease.episodes[0], Outcome.SUCCESS))
+        with pytest.raises(RequestRefusedError, match="contradicts"):
+            driver.report(lease, toy_record(lease.episodes[0], Outcome.FAILURE))
+        assert driver.store.progress().accepted[Outcome.SUCCESS] == 1
+        assert driver.store.progress().accepted[Outcome.FAILURE] == 0
+
+    def test_an_episode_of_another_item_is_refused(self, driver: Driver) -> None:
+        """A lease covers its own window only."""
+        mine, other = driver.claim("w0"), driver.claim("w1")
+        with pytest.raises(RequestRefusedError, match="episode_id"):
+            driver.report(mine, toy_record(other.episodes[0]))
+
+    @pytest.mark.parametrize("field", ["seed", "index", "repetition"])
+    def test_a_result_of_another_trial_is_refused(self, driver: Driver, field: str) -> None:
+        """The plan decides what an episode id stands for."""
+        lease = driver.claim()
+        record = replace(toy_record(lease.episodes[0]), **{field: 41})
+        with pytest.raises(RequestRefusedError, match=field):
+            driver.report(lease, record)
+        assert driver.store.progress().completed == 0
+
+    def test_an_error_is_no_result(self, driver: Driver) -> None:
+        """It is counted once per attempt, and the episode is handed out again, last."""
+        lease = driver.claim(task="reach")
+        error = toy_record(lease.episodes[0], Outcome.BENCHMARK_ERROR)
+        assert driver.report(lease, error)
+        assert not driver.report(lease, error)
+        assert driver.store.progress().errors[Outcome.BENCHMARK_ERROR] == 1
+        driver.complete(lease)
+        again = [driver.claim(task="reach"), driver.claim(task="reach")][-1]
+        assert again.episodes == (lease.episodes[1], lease.episodes[0])
+
+    # --- owning ----------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("change", [{"token": "x" * 43}, {"epoch": 0}, {"item": 3}, {"worker": "w9"}])
+    def test_only_the_exact_owner_is_heard(self, driver: Driver, change: dict[str, object]) -> None:
+        """Token, epoch, item and worker must all be right."""
+        lease = driver.claim()
+        ref = replace(ref_of(lease), **change)
+        record = toy_record(lease.episodes[0])
+        requests: list[Callable[[], object]] = [
+            lambda: wait(driver.store.report(EpisodeReport(attempt=ref, record=record))),
+            lambda: wait(driver.store.complete(ref)),
+            lambda: wait(driver.store.release(ReleaseRequest(attempt=ref, reason="test"))),
+            lambda: wait(driver.store.fail(FailRequest(attempt=ref, error=toy_error()))),
+            lambda: wait(
+                driver.store.heartbeat(HeartbeatRequest(worker=ref.worker, attempt=ref, phase="step"))
+            ),
+        ]
+        for request in requests:
+            with pytest.raises(LeaseLostError):
+                request()
+        driver.finish(lease)
+
+    @pytest.mark.parametrize("end", ["release", "fail"])
+    def test_an_ended_attempt_stays_ended(self, driver: Driver, end: str) -> None:
+        """Late writes are refused."""
+        lease = driver.claim()
+        assert getattr(driver, end)(lease)
+        with pytest.raises(LeaseLostError, match="has ended"):
+            driver.report(lease, toy_record(lease.episodes[0]))
+        with pytest.raises(LeaseLostError, match="has ended"):
+            driver.complete(lease)
+        with pytest.raises(LeaseLostError, match="has ended"):
+            driver.beat(lease)
+
+    def test_completing_twice_is_answered_twice(self, driver: Driver) -> None:
+        """The first answer may have been lost."""
+        lease = driver.claim()
+        driver.finish(lease)
+        assert not driver.complete(lease)
+
+    # --- charging --------------------------------------------------------------------------------
+
+    def test_release_is_free(self, driver: Driver) -> None:
+        """However often."""
+        for _ in range(MAX_ATTEMPTS + 1):
+            driver.release(driver.claim(task="reach"))
+        progress = driver.store.progress()
+        assert progress.failed_attempts == 0
+        assert progress.items[ItemState.PENDING] == 4
+
+    def test_completing_with_missing_episodes_is_a_failed_attempt(self, driver: Driver) -> None:
+        """What was accepted stays; only the rest is handed out again."""
+        lease = driver.claim(task="reach")
+        driver.report(lease, toy_record(lease.episodes[0]))
+        assert driver.complete(lease)
+        assert driver.store.progress().failed_attempts == 1
+        other, again = driver.claim(task="reach"), driver.claim(task="reach")
+        assert (other.attempt, again.attempt) == (1, 2)
+        assert again.episodes == lease.episodes[1:]
+
+    def test_a_poison_item_is_quarantined_and_the_run_goes_on(self, opener: Opener) -> None:
+        """After MAX_ATTEMPTS, and never as a failure."""
+        driver = opener(New(toy_plan(("reach",), episodes=4)))
+        bad = driver.claim()
+        driver.fail(bad)
+        for _ in range(MAX_ATTEMPTS - 1):
+            lease = driver.claim()
+            while lease.item != bad.item:
+                driver.finish(lease)
+                lease = driver.claim()
+            driver.fail(lease)
+        driver.run_out()
+        progress = driver.store.progress()
+        assert progress.state == "settled"
+        assert progress.items[ItemState.QUARANTINED] == 1
+        assert progress.accepted[Outcome.FAILURE] == 0
+        assert driver.drained()
+
+    def test_a_poison_episode_does_not_starve_its_window(self, opener: Opener) -> None:
+        """Whatever killed a worker is tried last the next time."""
+        driver = opener(New(toy_plan(("reach",), episodes=3, window=3)))
+        poison = driver.claim().episodes[0]
+        driver.lost()
+        lease = driver.claim()
+        assert lease.episodes[-1] == poison
+        for episode in lease.episodes[:-1]:
+            driver.report(lease, toy_record(episode))
+        driver.lost()
+        assert driver.claim().episodes == (poison,)
+
+    # --- losing ----------------------------------------------------------------------------------
+
+    def test_a_lost_workers_item_is_free_at_once(self, driver: Driver) -> None:
+        """With a charge; a worker that held nothing costs nothing."""
+        lease = driver.claim()
+        assert driver.lost()
+        assert not driver.lost()
+        assert driver.store.progress().failed_attempts == 1
+        with pytest.raises(LeaseLostError):
+            driver.report(lease, toy_record(lease.episodes[0]))
+
+    def test_a_loss_after_the_last_result_costs_no_result(self, driver: Driver) -> None:
+        """An item with nothing missing is done, whoever died afterwards."""
+        lease = driver.claim()
+        for episode in lease.episodes:
+            driver.report(lease, toy_record(episode))
+        driver.lost()
+        assert driver.store.progress().items[ItemState.DONE] == 1
+
+    def test_a_native_crash_fails_the_window_where_the_benchmark_says_so(self, opener: Opener) -> None:
+        """Finished episodes keep their results; the rest are failures of no steps."""
+        driver = opener(New(toy_plan(("reach",), episodes=3, window=3, on_native_crash="fail_window")))
+        lease = driver.claim()
+        driver.report(lease, toy_record(lease.episodes[0]))
+        driver.lost(native_crash=True)
+        progress = driver.store.progress()
+        assert progress.accepted == {Outcome.SUCCESS: 1, Outcome.FAILURE: 2, Outcome.POLICY_ERROR: 0}
+        assert progress.state == "settled"
+
+    def test_a_loss_that_was_no_native_crash_is_retried_there_too(self, opener: Opener) -> None:
+        """Only the simulator's own crash is the benchmark's business."""
+        driver = opener(New(toy_plan(("reach",), episodes=3, window=3, on_native_crash="fail_window")))
+        lease = driver.claim()
+        driver.lost()
+        assert driver.claim().item == lease.item
+
+    def test_a_worker_that_introduces_itself_again_lost_what_it_held(self, driver: Driver) -> None:
+        """Its process is a new one."""
+        lease = driver.claim()
+        settings = wait(driver.store.hello(hello_of("w0")))
+        assert settings == driver.store.settings
+        with pytest.raises(LeaseLostError):
+            driver.beat(lease)
+
+    # --- leases ----------------------------------------------------------------------------------
+
+    def test_a_silent_lease_expires(self, driver: Driver) -> None:
+        """Its late completion is refused and the item is somebody else's."""
+        lease = driver.claim(task="reach")
+        assert driver.pass_time(LEASE_S - 1) == 0
+        assert driver.pass_time(2) == 1
+        assert driver.store.progress().failed_attempts == 1
+        with pytest.raises(LeaseLostError, match="expired"):
+            driver.complete(lease)
+
+    def test_heartbeats_keep_a_lease(self, driver: Driver) -> None:
+        """For ever."""
+        lease = driver.claim()
+        for _ in range(10):
+            assert driver.beat(lease).lease_s == LEASE_S
+            assert driver.pass_time(LEASE_S / 2) == 0
+        driver.finish(lease)
+
+    def test_an_owner_that_was_away_expires_nothing(self, driver: Driver) -> None:
+        """It could not hear the heartbeats."""
+        lease = driver.claim()
+        driver.clock.now += 10 * LEASE_S
+        assert wait(driver.store.expire()) == 0
+        assert driver.pass_time(LEASE_S / 2) == 0
+        driver.finish(lease)
+
+    # --- cancelling ------------------------------------------------------------------------------
+
+    def test_cancel_stops_claims_and_tells_workers(self, driver: Driver) -> None:
+        """Work in hand can still be reported and released."""
+        lease = driver.claim()
+        assert not driver.beat(lease).cancel
+        assert driver.cancel()
+        assert not driver.cancel()
+        assert driver.drained()
+        assert driver.beat(lease).cancel
+        assert driver.report(lease, toy_record(lease.episodes[0]))
+        assert driver.release(lease)
+
+    # --- opening ---------------------------------------------------------------------------------
+
+    def test_a_run_is_created_once(self, driver: Driver, opener: Opener) -> None:
+        """Nothing is ever overwritten."""
+        with pytest.raises(UsageError, match="exists"):
+            opener(New(toy_plan()))
+
+    def test_resume_hands_out_exactly_the_missing_episodes(self, driver: Driver, opener: Opener) -> None:
+        """Across items that were done, begun, leased and untouched."""
+        done = driver.claim("w0")
+        driver.finish(done)
+        begun = driver.claim("w1")
+        driver.report(begun, toy_record(begun.episodes[0], worker="w1"), "w1")
+        driver.store.close()
+        resumed = opener(Resume(toy_plan()))
+        left = {e.id for e in toy_plan().episodes} - {e.id for e in done.episodes} - {begun.episodes[0].id}
+        handed: set[str] = set()
+        while (lease := resumed.try_claim()) is not None:
+            handed |= {episode.id for episode in lease.episodes}
+            resumed.finish(lease)
+        assert handed == left
+        assert resumed.store.progress().completed == 8
+
+    def test_resume_with_another_plan_is_refused_by_field(self, driver: Driver, opener: Opener) -> None:
+        """The message names what differs, and nothing else."""
+        driver.store.close()
+        plan = toy_plan(episodes=3)
+        changed = replace(plan, settings=replace(plan.settings, run_seed=8))
+        with pytest.raises(UsageError, match="run_seed: 7 -> 8") as refusal:
+            opener(Resume(changed))
+        assert "episodes: 8 -> 6" in str(refusal.value)
+        assert "policy" not in str(refusal.value)
+
+    def test_resume_of_an_unknown_run_names_the_known_ones(self, driver: Driver, opener: Opener) -> None:
+        """With the nearest first."""
+        driver.store.close()
+        with pytest.raises(UnknownNameError, match="did you mean 'r'"):
+            opener(Resume(toy_plan(run="rr")))
+
+    def test_resume_renews_budgets_and_reopens(self, opener: Opener) -> None:
+        """A person has looked at it."""
+        driver = opener(New(toy_plan(("reach",), episodes=1)))
+        for _ in range(MAX_ATTEMPTS):
+            driver.fail(driver.claim())
+        driver.cancel()
+        assert driver.drained()
+        driver.store.close()
+        resumed = opener(Resume(toy_plan(("reach",), episodes=1)))
+        resumed.run_out()
+        assert resumed.store.progress().completed == 1
+
+    def test_restart_lets_workers_go_on(self, driver: Driver, opener: Opener) -> None:
+        """Same token, same epoch in hand, a full lease."""
+        lease = driver.claim()
+        driver.pass_time(LEASE_S - 1)
+        driver.store.close()
+        restarted = opener(Restart("r"))
+        assert restarted.store.epoch == lease.epoch + 1
+        assert restarted.pass_time(LEASE_S - 1) == 0
+        restarted.beat(lease)
+        restarted.finish(lease)
+
+    def test_restart_keeps_budgets_and_cancellation(self, opener: Opener) -> None:
+        """Nobody has looked at it."""
+        driver = opener(New(toy_plan(("reach",), episodes=1)))
+        for _ in range(MAX_ATTEMPTS):
+            driver.fail(driver.claim())
+        driver.cancel()
+        driver.store.close()
+        restarted = opener(Restart("r"))
+        progress = restarted.store.progress()
+        assert progress.items[ItemState.QUARANTINED] == 1
+        assert restarted.drained()
+        assert restarted.beat(None).cancel
+
+    def test_a_superseded_owner_can_write_nothing(self, driver: Driver, opener: Opener) -> None:
+        """Even when it is still alive."""
+        lease = driver.claim()
+        successor = opener(Restart("r"))
+        with pytest.raises(SupersededError):
+            driver.report(lease, toy_record(lease.episodes[0]))
+        with pytest.raises(SupersededError):
+            driver.try_claim("w1")
+        successor.finish(lease)
+
+    # --- concurrency -----------------------------------------------------------------------------
+
+    def test_a_hundred_equal_completions_count_once(self, driver: Driver) -> None:
+        """All at the same time; everyone is answered."""
+        lease = driver.claim()
+        for episode in lease.episodes:
+            driver.report(lease, toy_record(episode))
+        answers = [driver.store.complete(ref_of(lease)) for _ in range(100)]
+        assert sum(wait(answer).stored for answer in answers) == 1
+        assert driver.store.progress().items[ItemState.DONE] == 1
+
+    def test_a_hundred_equal_results_count_once(self, driver: Driver) -> None:
+        """And one that differs among them is refused."""
+        lease = driver.claim()
+        report = EpisodeReport(attempt=ref_of(lease), record=toy_record(lease.episodes[0]))
+        other = replace(report, record=toy_record(lease.episodes[0], Outcome.FAILURE))
+        answers = [driver.store.report(report) for _ in range(50)]
+        refused = driver.store.report(other)
+        answers += [driver.store.report(report) for _ in range(50)]
+        assert sum(wait(answer).stored for answer in answers) == 1
+        with pytest.raises(RequestRefusedError):
+            wait(refused)
