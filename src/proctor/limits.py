@@ -110,6 +110,34 @@ BODY_TIMEOUT_S: Final = 10.0
 CONTROL_TIMEOUT_S: Final = 10.0
 """Seconds the launcher waits for one answer of the coordinator before it calls it gone."""
 
+# --- launch ----------------------------------------------------------------------------------------
+MAX_RUN_NAME: Final = 100
+"""Characters of a run's name, which is a directory's name too."""
+
+COORDINATOR_READY_S: Final = 60.0
+"""Seconds until the coordinator listens, planning 10,000 episodes on a slow disk included."""
+
+SERVER_READY_S: Final = 600.0
+"""Seconds until a policy's process listens: imports of a large model stack from a network disk, no weights."""
+
+MAX_UNREADY_ENDS: Final = 3
+"""Times in a row that a child may end before it was ready; once more would not help either."""
+
+MAX_COORDINATOR_RESTARTS: Final = 10
+"""Restarts of the coordinator in one run. It holds no state, so dying this often has a cause."""
+
+MAX_REPLICA_REBUILDS: Final = 10
+"""Times in one run that a policy server which died or hung is built again."""
+
+HUNG_ACT_TIMEOUTS: Final = 2.0
+"""Action deadlines that a policy call may run before its process is taken for hung and killed."""
+
+LOOK_S: Final = 0.5
+"""Seconds between looks at the run's progress: what a person notices."""
+
+HEALTH_EVERY_S: Final = 5.0
+"""Seconds between looks at a policy server's health; a hung call is noticed within as much."""
+
 # --- worker ----------------------------------------------------------------------------------------
 STEP_TIMEOUT_S: Final = 60.0
 """Seconds one native simulator call may take before the watchdog ends the process."""
