@@ -1,0 +1,124 @@
+"""One gym-aloha lane: upstream's physics and tasks, with frames made only when they were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+import numpy as np
+from dm_control.mujoco.engine import Camera
+from dm_control.rl.control import PhysicsError
+from numpy.typing import NDArray
+
+from proctor.benchmarks.aloha.scenes import find_scene, make_control, reset
+from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
+from proctor.benchmarks.definition import BenchmarkDefinition, FeatureDefinition, TaskDefinition
+from proctor.benchmarks.rendering import set_scene_flags
+from proctor.errors import BenchmarkFault, UnknownNameError
+
+SUCCESS_REWARD: Final = 4
+"""The reward both tasks give exactly while their goal holds."""
+
+OBJECT_VALUES: Final = 14
+"""Numbers in `privileged.environment_state`: two poses of seven."""
+
+Sampler = Callable[[], FeatureValue]
+
+
+class AlohaEnvironment:
+    """One lane. See `proctor.benchmarks.contract` for the rules it keeps."""
+
+    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+        self._scene = find_scene(str(task.settings.get("scene")))
+        self._loop = make_control(self._scene, definition.render)
+        self._physics = self._loop.physics
+        self._render = definition.render
+        self._samplers = {feature.name: self._sampler(feature) for feature in definition.features}
+        self._instruction = task.instruction
+        self._best_reward = 0
+        self._closed = False
+
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        """Build the start that belongs to `episode.seed`.
+
+        The initial state is (21,) or (28,) float64: `state.joints` (14), then position (m) and quaternion
+        wxyz of the cube, or of the peg and the socket.
+        """
+        self._instruction = episode.segments[0].instruction
+        self._best_reward = 0
+        reset(self._loop, self._scene, episode.seed)
+        start = np.concatenate([self._measured_joints(), self._object_poses()])
+        return Reset(self._observe(observe), start)
+
+    def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
+        """Advance 0.02 s towards the joint targets in `action` (14,).
+
+        Never terminates by itself. The metric `best_reward` is the largest task reward so far, 0 to 4.
+        Raises `BenchmarkFault` when the physics diverges.
+        """
+        try:
+            reward = int(self._loop.step(action).reward)
+        except PhysicsError as error:
+            raise BenchmarkFault(f"gym-aloha: {error}") from error
+        self._best_reward = max(self._best_reward, reward)
+        return StepResult(
+            terminated=False,
+            success=reward == SUCCESS_REWARD,
+            observation=self._observe(observe),
+            metrics={"best_reward": float(self._best_reward)},
+        )
+
+    def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
+        """The last targets again; before the first action, the joints where they are."""
+        return self._measured_joints().astype(np.float32) if last is None else last
+
+    def close(self) -> None:
+        """Free the model and its render context."""
+        if not self._closed:
+            self._closed = True
+            self._samplers.clear()
+            self._physics.free()
+
+    def _observe(self, names: Collection[str]) -> dict[str, FeatureValue]:
+        try:
+            return {name: self._samplers[name]() for name in names}
+        except KeyError as error:
+            raise UnknownNameError("feature", str(error.args[0]), self._samplers) from None
+
+    def _sampler(self, feature: FeatureDefinition) -> Sampler:
+        if feature.kind == "image":
+            return self._camera(feature)
+        samplers: dict[str, Sampler] = {
+            "state.joints": lambda: self._measured_joints().astype(np.float32),
+            "privileged.environment_state": self._padded_poses,
+            "language.instruction": lambda: self._instruction,
+        }
+        if feature.name not in samplers:
+            raise UnknownNameError("feature of gym-aloha", feature.name, samplers)
+        return samplers[feature.name]
+
+    def _camera(self, feature: FeatureDefinition) -> Sampler:
+        """Render one camera. Its scene is made at the first frame: most lanes use few cameras."""
+        camera: Camera | None = None
+
+        def frame() -> FeatureValue:
+            nonlocal camera
+            if camera is None:
+                height, width, _ = feature.shape or (480, 640, 3)
+                camera = Camera(self._physics, height=height, width=width, camera_id=feature.camera)
+                set_scene_flags(camera.scene, self._render)
+            return np.array(camera.render(), order="C")
+
+        return frame
+
+    def _measured_joints(self) -> NDArray[np.float64]:
+        return np.asarray(self._loop.task.get_qpos(self._physics), dtype=np.float64)
+
+    def _object_poses(self) -> NDArray[np.float64]:
+        return np.asarray(self._loop.task.get_env_state(self._physics), dtype=np.float64)
+
+    def _padded_poses(self) -> FeatureValue:
+        padded = np.zeros(OBJECT_VALUES, dtype=np.float32)
+        poses = self._object_poses()
+        padded[: len(poses)] = poses
+        return padded

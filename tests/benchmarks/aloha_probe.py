@@ -1,0 +1,284 @@
+"""Looks at the aloha family from inside its simulator. Run by the environment's interpreter:
+
+    python aloha_probe.py PROBE
+
+prints one JSON value. The tests in `test_aloha.py` say what it must be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import mujoco
+import numpy as np
+from gym_aloha.env import AlohaEnv
+
+from proctor.actions.robots import vx300s
+from proctor.benchmarks.aloha import FAMILY
+from proctor.benchmarks.contract import Environment, Episode
+from proctor.benchmarks.definition import RenderProfile
+from proctor.benchmarks.registry import find_version
+from proctor.errors import ProctorError
+from proctor.policy import EpisodeContext, Observation
+from proctor.policy.loading import make_policy
+
+EXPERT = str(Path(__file__).parents[2] / "examples" / "policies" / "aloha_expert.py") + ":AlohaExpert"
+VERSION = find_version("aloha-sim-v1")
+TASKS = {task.id: task for task in VERSION.definition.tasks}
+CAMERAS = {"images.top": "top", "images.angle": "angle", "images.front_close": "vis"}
+POSES = "privileged.environment_state"
+
+
+def episode(task: str, index: int) -> Episode:
+    return next(each for each in VERSION.episodes if (each.task, each.index) == (task, index))
+
+
+def lane(task: str, profile: RenderProfile | None = None) -> Environment:
+    definition = VERSION.definition
+    if profile is not None:
+        definition = msgspec.structs.replace(definition, render=profile)
+    return FAMILY.open(definition, TASKS[task])
+
+
+def expert_actions(task: str, index: int) -> np.ndarray:
+    """(300, 14): what the expert would do."""
+    environment, start = lane(task), episode(task, index)
+    observation = environment.begin(start, (POSES, "state.joints")).observation
+    environment.close()
+    policy = make_policy(EXPERT, {"chunk": 300})
+    policy.reset(EpisodeContext(start.id, task, horizon=300))
+    return policy.act(Observation(start.id, 0, observation)).actions
+
+
+def digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def whole_state(environment: Any) -> str:
+    """Everything the next step depends on, bit for bit: warm start, time and controls included."""
+    return digest(environment._physics.get_state(mujoco.mjtState.mjSTATE_INTEGRATION))
+
+
+def upstream_frames(task: str, actions: np.ndarray) -> list[dict[str, Any]]:
+    """Upstream stepped as it comes, all its cameras rendered at every step; [0] is the start."""
+    upstream = AlohaEnv(TASKS[task].settings["scene"])
+    upstream.reset(seed=episode(task, 0).seed)
+    physics = upstream._env.physics
+    seen = [upstream._env.task.get_observation(physics)]
+    seen += [upstream._env.step(action).observation for action in actions]
+    return seen
+
+
+def same_frames(observation: dict[str, Any], upstream: dict[str, Any]) -> bool:
+    images = {name: value for name, value in observation.items() if name in CAMERAS}
+    equal = [np.array_equal(image, upstream["images"][CAMERAS[name]]) for name, image in images.items()]
+    joints = np.array_equal(observation["state.joints"], upstream["qpos"].astype(np.float32))
+    return all(equal) and joints
+
+
+def frames() -> dict[str, list[int]]:
+    """Control steps at which a chunked lane saw something else than upstream did, by task and chunk."""
+    different = {}
+    for task in TASKS:
+        actions = expert_actions(task, 0)[30:50]
+        upstream = upstream_frames(task, actions)
+        for chunk, cameras in ((1, ("images.top",)), (4, CAMERAS), (10, CAMERAS)):
+            observe = ("state.joints", *cameras)
+            environment = lane(task)
+            wrong = []
+            if not same_frames(environment.begin(episode(task, 0), observe).observation, upstream[0]):
+                wrong.append(0)
+            for step, action in enumerate(actions, start=1):
+                asked = observe if step % chunk == 0 else ()
+                result = environment.step(action, asked)
+                if asked and not same_frames(result.observation, upstream[step]):
+                    wrong.append(step)
+            environment.close()
+            different[f"{task} chunk {chunk}"] = wrong
+    return different
+
+
+def purity() -> dict[str, list[str]]:
+    """Whole states at one start and twenty steps on: in a fresh lane, and in one with a past."""
+    found = {}
+    for task, other in (("transfer-cube", "insertion"), ("insertion", "transfer-cube")):
+        fresh, used, beside = lane(task), lane(task), lane(other)
+        used.begin(episode(task, 8), ("images.top",))
+        for action in expert_actions(task, 8)[:150]:
+            used.step(action)
+        beside.begin(episode(other, 5), ())
+        found[task] = [digest(np.array(_trace(each, task))) for each in (fresh, used)]
+    return found
+
+
+def _trace(environment: Environment, task: str) -> list[str]:
+    environment.begin(episode(task, 3), ())
+    trace = [whole_state(environment)]
+    for action in expert_actions(task, 3)[:20]:
+        environment.step(action)
+        trace.append(whole_state(environment))
+    return trace
+
+
+def starts() -> dict[str, float]:
+    """Largest distance, over all episodes, between the recorded start and the one that is made."""
+    found = {}
+    for task in TASKS:
+        environment = lane(task)
+        found[task] = max(
+            float(np.abs(environment.begin(each, ()).initial_state - each.initial_state).max())
+            for each in VERSION.episodes
+            if each.task == task
+        )
+    return found
+
+
+def beyond_limits() -> dict[str, float]:
+    """How far apart the robot ends with targets outside the declared limits and with targets at them."""
+    action = VERSION.definition.actions[0]
+    low, high = np.array(action.low, np.float32), np.array(action.high, np.float32)
+    found = {}
+    for sign, bound in ((-1, low), (1, high)):
+        outside, inside = lane("transfer-cube"), lane("transfer-cube")
+        for environment, target in ((outside, bound + sign * np.float32(0.5)), (inside, bound)):
+            environment.begin(episode("transfer-cube", 0), ())
+            for _ in range(10):
+                environment.step(target)
+        found[f"{sign:+d}"] = float(np.abs(_joints(outside) - _joints(inside)).max())
+    return found
+
+
+def _joints(environment: Environment) -> np.ndarray:
+    return np.asarray(
+        environment.step(environment.hold_action(None), ("state.joints",)).observation["state.joints"]
+    )
+
+
+def fast_profile() -> dict[str, Any]:
+    """The lean frame beside the reference one, and the state after ten steps of each."""
+    reference = VERSION.definition.render
+    fast = RenderProfile("fast", shadows=False, multisamples=0, reflections=False)
+    frames, states, seconds = [], [], []
+    for profile in (reference, fast):
+        environment = lane("transfer-cube", profile)
+        environment.begin(episode("transfer-cube", 0), ("images.top",))
+        actions = expert_actions("transfer-cube", 0)[:10]
+        began = time.perf_counter()
+        for action in actions:
+            frame = environment.step(action, ("images.top",)).observation["images.top"]
+        seconds.append(time.perf_counter() - began)
+        frames.append(frame.astype(np.int16))
+        states.append(whole_state(environment))
+    difference = np.abs(frames[0] - frames[1])
+    return {
+        "mean difference": float(difference.mean()),
+        "largest difference": int(difference.max()),
+        "same state": states[0] == states[1],
+        "speed-up": seconds[0] / seconds[1],
+    }
+
+
+def kinematics() -> dict[str, float]:
+    """Largest disagreement of the arms' kinematics with MuJoCo's own, over random joint angles."""
+    physics = lane("transfer-cube")._physics  # type: ignore[attr-defined]
+    random = np.random.default_rng(0)
+    worst = {"position": 0.0, "rotation": 0.0, "jacobian": 0.0, "limits": 0.0}
+    for side, first in (("left", 0), ("right", 8)):
+        chain = vx300s.arm(side, tool_m=0.0)
+        body = physics.model.name2id(f"vx300s_{side}/gripper_link", "body")
+        ranges = physics.model.jnt_range[first : first + 6]
+        worst["limits"] = max(worst["limits"], float(np.abs(ranges.T - [chain.low, chain.high]).max()))
+        for _ in range(100):
+            angles = random.uniform(chain.low, chain.high)
+            physics.data.qpos[first : first + 6] = angles
+            physics.forward()
+            found, jacobian = chain.forward(angles), np.empty((6, physics.model.nv))
+            mujoco.mj_jacBody(physics.model.ptr, physics.data.ptr, jacobian[:3], jacobian[3:], body)
+            errors = {
+                "position": found.position - physics.data.xpos[body],
+                "rotation": found.rotation.ravel() - physics.data.xmat[body],
+                "jacobian": chain.jacobian(angles) - jacobian[:, first : first + 6],
+            }
+            for name, error in errors.items():
+                worst[name] = max(worst[name], float(np.abs(error).max()))
+    return worst
+
+
+def expert() -> dict[str, list[int]]:
+    """The step at which the expert succeeded in each of the fifty episodes; 0 where it did not."""
+    found = {}
+    for task in TASKS:
+        policy = make_policy(EXPERT, {})
+        environment = lane(task)
+        found[task] = [_roll_out(policy, environment, each) for each in VERSION.episodes if each.task == task]
+    return found
+
+
+def _roll_out(policy: Any, environment: Environment, start: Episode) -> int:
+    observe = ("state.joints", POSES)
+    observation = environment.begin(start, observe).observation
+    policy.reset(EpisodeContext(start.id, start.task, horizon=300))
+    for step in range(0, 300, 50):
+        for offset, action in enumerate(policy.act(Observation(start.id, step, observation)).actions):
+            result = environment.step(action, observe if offset == 49 else ())
+            if result.success:
+                policy.end_episode(start.id)
+                return step + offset + 1
+        observation = result.observation
+    policy.end_episode(start.id)
+    return 0
+
+
+def manners() -> dict[str, Any]:
+    """Small promises: what a lane answers, refuses and leaves alone."""
+    environment = lane("insertion")
+    everything = tuple(feature.name for feature in VERSION.definition.features)
+    start = environment.begin(episode("insertion", 0), everything)
+    kept = {name: np.array(value) for name, value in start.observation.items()}
+    hold = environment.hold_action(None)
+    result = environment.step(np.zeros(14, np.float32), everything)
+    report = {
+        "features": {name: _describe(value) for name, value in start.observation.items()},
+        "kept": all(np.array_equal(kept[name], start.observation[name]) for name in everything),
+        "moved": not np.array_equal(result.observation["images.top"], kept["images.top"]),
+        "hold": np.array_equal(hold, start.observation["state.joints"]),
+        "hold again": environment.hold_action(result.observation["state.joints"]).tolist()
+        == result.observation["state.joints"].tolist(),
+        "poses": start.observation[POSES].tolist() == start.initial_state[14:].astype(np.float32).tolist(),
+        "unasked": environment.step(np.zeros(14, np.float32)).observation,
+        "unknown": _refusal(environment, ("images.bottom",)),
+        "instruction": result.observation["language.instruction"],
+    }
+    environment.close()
+    environment.close()
+    return report
+
+
+def _describe(value: Any) -> list[Any]:
+    return ["text"] if isinstance(value, str) else [str(value.dtype), list(value.shape)]
+
+
+def _refusal(environment: Environment, observe: tuple[str, ...]) -> str:
+    try:
+        environment.step(np.zeros(14, np.float32), observe)
+    except ProctorError as error:
+        return str(error)
+    return ""
+
+
+def packages() -> dict[str, str]:
+    """What the family says is installed."""
+    return dict(FAMILY.packages())
+
+
+PROBES = (frames, purity, starts, beyond_limits, fast_profile, kinematics, expert, manners, packages)
+
+if __name__ == "__main__":
+    probe = next(each for each in PROBES if each.__name__ == sys.argv[1])
+    print(json.dumps(probe()))

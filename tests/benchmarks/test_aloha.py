@@ -1,0 +1,211 @@
+"""The aloha family: what its version says, and what its lanes do beside upstream's own environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proctor.actions import find_representation
+from proctor.actions.robots import vx300s
+from proctor.benchmarks.aloha import FAMILY
+from proctor.benchmarks.registry import find_family, find_version
+from proctor.errors import EnvironmentMissing
+from proctor.launch import environments, graphics
+
+HERE = Path(__file__).parent
+VERSION = find_version("aloha-sim-v1")
+DEFINITION = VERSION.definition
+
+
+@cache
+def probe(name: str) -> Any:
+    """What a function of `aloha_probe.py` finds in the simulator's own interpreter."""
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(HERE.parents[1] / "src"),
+        "MUJOCO_GL": graphics.choose().backend,
+    }
+    command = [environments.interpreter("aloha"), HERE / "aloha_probe.py", name]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- the version -----------------------------------------------------------------------------------
+
+
+def test_each_task_has_fifty_episodes_seeded_by_their_index() -> None:
+    for task in ("transfer-cube", "insertion"):
+        own = [episode for episode in VERSION.episodes if episode.task == task]
+        assert [episode.seed for episode in own] == list(range(50))
+
+
+def test_every_episode_carries_its_tasks_instruction_and_horizon() -> None:
+    tasks = {task.id: task for task in DEFINITION.tasks}
+    for episode in VERSION.episodes:
+        (segment,) = episode.segments
+        assert (segment.instruction, segment.horizon) == (tasks[episode.task].instruction, 300)
+
+
+def test_recorded_starts_hold_joints_then_object_poses() -> None:
+    sizes = {"transfer-cube": 14 + 7, "insertion": 14 + 14}
+    for episode in VERSION.episodes:
+        assert episode.initial_state is not None
+        assert len(episode.initial_state) == sizes[episode.task]
+        np.testing.assert_array_equal(episode.initial_state[:6], vx300s.START_JOINTS)
+
+
+def test_objects_start_where_the_benchmark_places_them() -> None:
+    for episode in VERSION.episodes:
+        assert episode.initial_state is not None
+        x, y, z = episode.initial_state[14:17]
+        nearest = 0.0 if episode.task == "transfer-cube" else 0.1
+        assert nearest <= x <= 0.2
+        assert 0.4 <= y <= 0.6
+        assert z == 0.05
+
+
+def test_the_action_is_the_published_representation() -> None:
+    (action,) = DEFINITION.actions
+    representation = find_representation(action.representation)
+    assert (action.dimension, action.dtype) == (representation.dimension, representation.dtype)
+
+
+def test_limits_are_the_joint_ranges_of_both_arms_and_the_grippers_opening() -> None:
+    (action,) = DEFINITION.actions
+    low = [*(hinge.low for hinge in vx300s.HINGES), 0.0]
+    high = [*(hinge.high for hinge in vx300s.HINGES), 1.0]
+    assert list(action.low) == low * 2
+    assert list(action.high) == high * 2
+    assert action.limits == "pass"
+
+
+def test_cameras_are_optional_and_joints_always_sent() -> None:
+    required = {feature.name for feature in DEFINITION.features if feature.required}
+    assert required == {"state.joints", "language.instruction"}
+    images = [feature for feature in DEFINITION.features if feature.kind == "image"]
+    assert [image.camera for image in images] == ["top", "angle", "front_close"]
+    assert {image.shape for image in images} == {(480, 640, 3)}
+
+
+# --- without a simulator ---------------------------------------------------------------------------
+
+
+def test_importing_the_family_imports_no_simulator() -> None:
+    code = (
+        "import sys; from proctor.benchmarks.aloha import FAMILY; "
+        "sys.exit(any(name in sys.modules for name in ('mujoco', 'dm_control', 'gym_aloha')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_registry_finds_the_family_by_name() -> None:
+    assert find_family("aloha") is FAMILY
+
+
+def test_opening_a_lane_without_the_simulator_names_the_command_that_builds_it() -> None:
+    with pytest.raises(EnvironmentMissing, match=r"not installed .* proctor env build aloha"):
+        FAMILY.open(DEFINITION, DEFINITION.tasks[0])
+
+
+def test_packages_that_are_not_installed_are_left_out() -> None:
+    assert FAMILY.packages() == {}
+
+
+# --- in the simulator ------------------------------------------------------------------------------
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("task", ["transfer-cube", "insertion"])
+@pytest.mark.parametrize("chunk", [1, 4, 10])
+def test_frames_and_joints_are_upstreams_bit_for_bit(task: str, chunk: int) -> None:
+    assert probe("frames")[f"{task} chunk {chunk}"] == []
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("task", ["transfer-cube", "insertion"])
+def test_a_start_does_not_depend_on_what_ran_before(task: str) -> None:
+    fresh, used = probe("purity")[task]
+    assert fresh == used
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("task", ["transfer-cube", "insertion"])
+def test_starts_are_the_recorded_ones(task: str) -> None:
+    assert probe("starts")[task] <= DEFINITION.initial_state_tolerance
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("side", ["-1", "+1"])
+def test_the_simulator_itself_holds_targets_within_the_limits(side: str) -> None:
+    assert probe("beyond_limits")[side] < 1e-5
+
+
+@pytest.mark.sim
+def test_the_fast_profile_changes_frames_and_nothing_else() -> None:
+    found = probe("fast_profile")
+    assert found["same state"]
+    assert 0 < found["mean difference"] < 5
+    assert found["speed-up"] > 1.5
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("quantity", ["position", "rotation", "jacobian", "limits"])
+def test_our_kinematics_are_the_simulators(quantity: str) -> None:
+    assert probe("kinematics")[quantity] < 1e-12
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(("task", "least"), [("transfer-cube", 48), ("insertion", 40)])
+def test_the_expert_succeeds(task: str, least: int) -> None:
+    steps = probe("expert")[task]
+    assert len(steps) == 50
+    assert sum(step > 0 for step in steps) >= least
+
+
+@pytest.mark.sim
+def test_every_declared_feature_comes_as_declared() -> None:
+    found = probe("manners")["features"]
+    for feature in DEFINITION.features:
+        shape = feature.shape and [feature.dtype, list(feature.shape)]
+        assert found[feature.name] == (shape or ["text"])
+
+
+@pytest.mark.sim
+def test_observations_handed_out_are_never_written_to_again() -> None:
+    assert probe("manners")["kept"]
+    assert probe("manners")["moved"]
+
+
+@pytest.mark.sim
+def test_holding_keeps_the_last_targets_or_the_joints_at_the_start() -> None:
+    assert probe("manners")["hold"]
+    assert probe("manners")["hold again"]
+
+
+@pytest.mark.sim
+def test_the_privileged_state_is_the_pose_of_every_object() -> None:
+    assert probe("manners")["poses"]
+
+
+@pytest.mark.sim
+def test_nothing_is_observed_that_was_not_asked_for() -> None:
+    assert probe("manners")["unasked"] == {}
+
+
+@pytest.mark.sim
+def test_an_unknown_feature_is_refused_with_the_nearest_name() -> None:
+    assert "did you mean 'images.top'" in probe("manners")["unknown"]
+
+
+@pytest.mark.sim
+def test_the_installed_packages_are_the_declared_ones() -> None:
+    assert probe("packages") == DEFINITION.packages
