@@ -29,6 +29,7 @@ def test_faults_are_grouped_by_cause_and_releases_left_out(make_run: MakeRun) ->
         AttemptFault(item=item, attempt=1, outcome=Outcome.INFRASTRUCTURE_ERROR, error=crash)
         for item in range(2)
     ]
+    faults.append(AttemptFault(item=0, attempt=1, outcome=Outcome.INFRASTRUCTURE_ERROR, error=crash))
     release = AttemptFault(item=3, attempt=1, outcome=Outcome.CANCELLED)
     (kind,) = fault_kinds(make_run(faults=(*faults, release)))
     assert (kind.reason, kind.count, kind.message) == ("step: SIGSEGV", 2, "worker died")

@@ -60,7 +60,11 @@ def test_the_columns_add_up(make_run: MakeRun, records: tuple[EpisodeRecord, ...
 
 
 def test_attempts_without_a_result_are_counted_apart(make_run: MakeRun) -> None:
-    faults = (fault(Outcome.INFRASTRUCTURE_ERROR), fault(Outcome.INFRASTRUCTURE_ERROR))
+    of_episode, of_attempt = (
+        fault(Outcome.INFRASTRUCTURE_ERROR, "lift/0/0"),
+        fault(Outcome.INFRASTRUCTURE_ERROR),
+    )
+    faults = (of_episode, of_attempt, msgspec.structs.replace(of_attempt, attempt=2))
     quarantined = (Quarantine(item=1, attempts=3, episodes=("lift/0/0",)),)
     reruns = make_reruns(make_run(faults=faults, quarantined=quarantined, refused_results=2))
     assert (reruns.infrastructure_error, reruns.benchmark_error, reruns.cancelled) == (2, 0, 0)

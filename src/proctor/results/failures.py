@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from proctor.evaluation.record import EpisodeRecord, Outcome
@@ -38,8 +37,11 @@ class FaultKind(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     outcome: Outcome
     reason: str
+    """Phase and type of the fault."""
     count: int
+    """Attempts it ended or disturbed."""
     message: str
+    """One of the messages."""
 
 
 def failure_kinds(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[FailureKind, ...]:
@@ -63,16 +65,16 @@ def failure_kinds(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[Fai
 
 def fault_kinds(run: RunRecord) -> tuple[FaultKind, ...]:
     """Faults of benchmark and infrastructure grouped by cause, the most frequent first."""
-    causes = [
-        (fault.outcome, f"{fault.error.phase}: {fault.error.type}", fault.error.message)
-        for fault in run.faults
-        if fault.error
-    ]
-    messages = {(outcome, reason): message for outcome, reason, message in sorted(causes, reverse=True)}
-    counts = Counter((outcome, reason) for outcome, reason, _ in causes)
+    attempts: dict[tuple[Outcome, str], set[tuple[int, int]]] = {}
+    messages: dict[tuple[Outcome, str], set[str]] = {}
+    for fault in run.faults:
+        if fault.error is not None:
+            key = (fault.outcome, f"{fault.error.phase}: {fault.error.type}")
+            attempts.setdefault(key, set()).add((fault.item, fault.attempt))
+            messages.setdefault(key, set()).add(fault.error.message)
     kinds = [
-        FaultKind(outcome=outcome, reason=reason, count=count, message=messages[outcome, reason])
-        for (outcome, reason), count in counts.items()
+        FaultKind(outcome=outcome, reason=reason, count=len(own), message=min(messages[outcome, reason]))
+        for (outcome, reason), own in attempts.items()
     ]
     return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.outcome.value, kind.reason)))
 

@@ -56,12 +56,13 @@ def make_ledger(run: RunRecord, records: Sequence[EpisodeRecord]) -> Ledger:
 
 
 def make_reruns(run: RunRecord) -> Reruns:
-    """Count the attempts that ended without a result."""
-    ended = [fault.outcome for fault in run.faults]
+    """Count the attempts that ended without a result; several faults of one kind in one attempt are one."""
+    attempts = {(fault.item, fault.attempt, fault.outcome) for fault in run.faults}
+    ended = Counter(outcome for _, _, outcome in attempts)
     return Reruns(
-        benchmark_error=ended.count(Outcome.BENCHMARK_ERROR),
-        infrastructure_error=ended.count(Outcome.INFRASTRUCTURE_ERROR),
-        cancelled=ended.count(Outcome.CANCELLED),
+        benchmark_error=ended[Outcome.BENCHMARK_ERROR],
+        infrastructure_error=ended[Outcome.INFRASTRUCTURE_ERROR],
+        cancelled=ended[Outcome.CANCELLED],
         refused_results=run.refused_results,
         quarantined_items=len(run.quarantined),
     )

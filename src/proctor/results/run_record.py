@@ -148,7 +148,7 @@ class Provenance(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class AttemptFault(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One attempt that ended without a result, and what its fault cost."""
+    """What kept one attempt, or one of its episodes, from a result. An attempt may have several."""
 
     item: int
     attempt: int
@@ -156,7 +156,7 @@ class AttemptFault(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Never one of the evaluated outcomes."""
     worker: str | None = None
     episodes: tuple[str, ...] = ()
-    """Ids of the item's episodes that had no accepted result when the attempt ended."""
+    """Ids of the episodes that had no accepted result because of it."""
     error: ErrorRecord | None = None
     """None for a release without a fault."""
     at: str | None = None
