@@ -13,7 +13,13 @@ from collections.abc import Iterable
 import msgspec
 
 from proctor.evaluation.record import EpisodeRecord
-from proctor.results.run_record import RunRecord
+from proctor.results.run_record import (
+    PlatformRecord,
+    PolicyRecord,
+    ReplicaRecord,
+    RunRecord,
+    RunSettingsRecord,
+)
 
 OUTCOMES = "proctor/outcomes/1"
 CONDITIONS = "proctor/conditions/1"
@@ -37,47 +43,52 @@ def conditions_hash(run: RunRecord) -> str:
     Where a policy or checkpoint has a digest, that stands for it and its path does not. Names, paths of the
     run, worker and replica counts, recording and times take no part.
     """
-    settings, policy = run.settings, run.policy
     return _digest(
         {
             "schema": CONDITIONS,
             "benchmark": {"id": run.benchmark.id, "hash": run.benchmark.hash},
             "episodes": sorted((e.task, e.index, e.repetition, e.seed) for e in run.planned),
-            "settings": {
-                "run_seed": settings.run_seed,
-                "execute_steps": settings.execute_steps,
-                "action_representation": settings.action_representation,
-                "observe": sorted(settings.observe),
-                "act_timeout_s": settings.act_timeout_s,
-            },
-            "policy": {
-                "source": policy.file_sha256 or policy.spec,
-                "class": policy.spec.rpartition(":")[2],
-                "args": policy.args,
-                "checkpoint": policy.checkpoint_sha256 or policy.checkpoint,
-            },
-            "wires": _distinct(
-                {
-                    "dialect": replica.dialect,
-                    "chunk_owner": replica.chunk_owner,
-                    "batching": replica.batching,
-                    "seeds": replica.seeds,
-                }
-                for replica in run.replicas
-            ),
-            "platforms": _distinct(
-                {
-                    "platform": platform.platform,
-                    "python": platform.python,
-                    "packages": platform.packages,
-                }
-                for platform in run.platforms
-            ),
+            "settings": _settings(run.settings),
+            "policy": _policy(run.policy),
+            "wires": _distinct(map(_wire, run.replicas)),
+            "platforms": _distinct(map(_platform, run.platforms)),
             # A worker that never rendered says "none"; that depends on who got which episode.
             "renderers": sorted({platform.renderer for platform in run.platforms} - {"none"}),
             "proctor": run.provenance.proctor,
         }
     )
+
+
+def _settings(settings: RunSettingsRecord) -> dict[str, object]:
+    return {
+        "run_seed": settings.run_seed,
+        "execute_steps": settings.execute_steps,
+        "action_representation": settings.action_representation,
+        "observe": sorted(settings.observe),
+        "act_timeout_s": settings.act_timeout_s,
+    }
+
+
+def _policy(policy: PolicyRecord) -> dict[str, object]:
+    return {
+        "source": policy.file_sha256 or policy.spec,
+        "class": policy.spec.rpartition(":")[2],
+        "args": policy.args,
+        "checkpoint": policy.checkpoint_sha256 or policy.checkpoint,
+    }
+
+
+def _wire(replica: ReplicaRecord) -> dict[str, object]:
+    return {
+        "dialect": replica.dialect,
+        "chunk_owner": replica.chunk_owner,
+        "batching": replica.batching,
+        "seeds": replica.seeds,
+    }
+
+
+def _platform(platform: PlatformRecord) -> dict[str, object]:
+    return {"platform": platform.platform, "python": platform.python, "packages": platform.packages}
 
 
 def _distinct(parts: Iterable[object]) -> list[str]:
