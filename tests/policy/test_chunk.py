@@ -33,7 +33,8 @@ def test_what_is_no_array_is_refused_with_the_fix(actions: Any, kind: str) -> No
     with pytest.raises(TypeError) as refusal:
         ActionChunk(actions)
     assert str(refusal.value) == (
-        f"ActionChunk.actions must be a numpy array, got {kind}; wrap it as np.asarray(actions, dtype=np.float32)"
+        f"ActionChunk.actions must be a numpy array, got {kind};"
+        " wrap it as np.asarray(actions, dtype=np.float32)"
     )
 
 

@@ -53,10 +53,11 @@ class PolicyRuntimeConfig:
         """Inverse of `to_dict`. Raises `PolicyConfigError` for what the file itself could not say either."""
         try:
             values = _fields.arguments(cls, data)
+            path = Path(_fields.text("path", values["path"]))
         except (TypeError, ValueError) as error:
             raise PolicyConfigError("invalid_policy_config", str(error)) from None
         return cls(
-            path=Path(values["path"]),
+            path=path,
             command=_command(values["command"]),
             cwd=_cwd(values["cwd"]),
             benchmark_config=_benchmark_config(values.get("benchmark_config", {})),

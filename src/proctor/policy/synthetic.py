@@ -92,11 +92,11 @@ def _sample(benchmark: str, feature: FeatureSpec, seed: int, step: int) -> NDArr
     generator = np.random.default_rng([seed, step, *feature.name.encode()])
     shape, dtype = _shape(feature), _dtype(feature)
     if dtype.kind == "b":
-        return generator.random(shape) < 0.5
+        return np.asarray(generator.random(shape) < 0.5)
     if dtype.kind in "iu":
         high = min(256, int(np.iinfo(dtype).max) + 1)
-        return generator.integers(0, high, size=shape, dtype=dtype)
-    values = generator.uniform(-1.0, 1.0, size=shape)
+        return np.asarray(generator.integers(0, high, size=shape, dtype=dtype))
+    values = np.asarray(generator.uniform(-1.0, 1.0, size=shape))
     quaternion = _QUATERNIONS.get((benchmark, feature.name))
     if quaternion is not None:
         values[quaternion] /= np.linalg.norm(values[quaternion])
