@@ -87,8 +87,9 @@ class ToyEnvironment:
         self._faults = msgspec.convert(definition.settings.get("faults", []), list[Fault])
         self._known = {feature.name for feature in definition.features}
         self._episode: Episode | None = None
-        self._position = self._velocity = np.zeros(2)
-        self._goals = np.zeros((1, 2))
+        self._position: Point = np.zeros(2)
+        self._velocity: Point = np.zeros(2)
+        self._goals: Point = np.zeros((1, 2))
         self._segment = self._step = 0
 
     def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
@@ -99,7 +100,7 @@ class ToyEnvironment:
         self._position, self._velocity, self._goals = state[:2], state[2:4], state[4:].reshape(-1, 2)
         self._suffer()
         success = self._advance_on_success()
-        return Reset(observation=self._observe(observe), initial_state=state, success=success)
+        return Reset(observation=self._observe(observe), initial_state=state.copy(), success=success)
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
         """Move for one period. `action`: (2,) velocity in field units per second."""
@@ -110,7 +111,7 @@ class ToyEnvironment:
             time.sleep(self._step_s)
         self._velocity = self._velocity + LAG * (np.asarray(action, np.float64) - self._velocity)
         wanted = self._position + PERIOD * self._velocity
-        self._position: Point = np.clip(wanted, -1.0, 1.0)
+        self._position = np.clip(wanted, -1.0, 1.0)
         outside = bool(np.any(wanted != self._position))
         distance = self._distance()
         success = self._advance_on_success()

@@ -1,0 +1,396 @@
+"""Conformance kit for benchmarks: does an environment keep the rules of `proctor.benchmarks.contract`?
+
+In the environment's interpreter, without pytest:
+
+    python -m proctor.testing.benchmarks conf/benchmarks/<id> [--tasks a,b]
+
+prints one line per check and exits with 1 if any failed. Where the simulator and pytest live together:
+
+    class TestMine(BenchmarkConformance):
+        def version(self) -> BenchmarkVersion:
+            return find_version("mine-v1")
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.benchmarks.contract import Environment, Episode, Family, FeatureValue, Reset, StepResult
+from proctor.benchmarks.definition import FeatureDefinition, TaskDefinition
+from proctor.benchmarks.registry import find_family
+from proctor.benchmarks.version import BenchmarkVersion, load_version
+from proctor.errors import UnknownNameError
+
+STEPS: Final = 20
+"""Control steps a check drives an environment for: a multiple of every chunk length compared."""
+CHUNKS: Final = (1, 4, 10)
+REACH: Final = 0.2
+"""Share of the way from holding still to a random action: far enough to move, near enough to stay intact."""
+
+Observation = dict[str, FeatureValue]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One task of one benchmark version, with the family that makes its environments."""
+
+    family: Family
+    version: BenchmarkVersion
+    task: TaskDefinition
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """Episodes of the task, by index."""
+        found = [episode for episode in self.version.episodes if episode.task == self.task.id]
+        return sorted(found, key=lambda episode: episode.index)
+
+    @property
+    def features(self) -> list[FeatureDefinition]:
+        """Features of the version."""
+        return list(self.version.definition.features)
+
+    @contextmanager
+    def environment(self) -> Iterator[Environment]:
+        """Make a lane, and close it: there is never more than one, as some simulators need."""
+        environment = self.family.open(self.version.definition, self.task)
+        try:
+            yield environment
+        finally:
+            environment.close()
+
+    def actions(self, environment: Environment, seed: int = 0) -> list[NDArray[Any]]:
+        """`STEPS` actions within limits, the same for the same seed and start."""
+        action = self.version.definition.actions[0]
+        low, high = np.array(action.low), np.array(action.high)
+        hold = np.asarray(environment.hold_action(None), np.float64)
+        random = np.random.Generator(np.random.PCG64(seed))
+        aims = random.uniform(low, high, (STEPS, action.dimension))
+        return list(np.clip(hold + REACH * (aims - hold), low, high).astype(action.dtype))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found: `problem` is empty if the rule is kept."""
+
+    task: str
+    check: str
+    problem: str
+
+
+def begin_is_a_function_of_the_episode(subject: Subject) -> None:
+    """The same start, and the same way on from it, whatever ran before and in a new environment."""
+    episode, other = subject.episodes[0], subject.episodes[-1]
+    names = [feature.name for feature in subject.features]
+    with subject.environment() as environment:
+        first = _trace(subject, environment, episode, names)
+        _trace(subject, environment, other, ())
+        again = _trace(subject, environment, episode, names)
+    with subject.environment() as environment:
+        _trace(subject, environment, other, ())
+        fresh = _trace(subject, environment, episode, names)
+    _require_same_trace("after another episode", first, again)
+    _require_same_trace("in a new environment", first, fresh)
+
+
+def observation_is_what_was_asked_for(subject: Subject) -> None:
+    """Exactly the named features, each with the declared dtype and shape, from `begin` and from `step`."""
+    episode = subject.episodes[0]
+    everything = [feature.name for feature in subject.features]
+    with subject.environment() as environment:
+        for names in ([], *([name] for name in everything), everything):
+            _require_features(subject, environment.begin(episode, names).observation, names)
+            action = subject.actions(environment)[0]
+            _require_features(subject, environment.step(action, names).observation, names)
+
+
+def observation_does_not_depend_on_the_chunk(subject: Subject) -> None:
+    """What is seen at step 20 is bit-identical if every step, every fourth or every tenth was observed."""
+    names = [feature.name for feature in subject.features]
+    with subject.environment() as environment:
+        traces = [_trace(subject, environment, subject.episodes[0], names, every=chunk) for chunk in CHUNKS]
+    for chunk, trace in zip(CHUNKS[1:], traces[1:], strict=True):
+        for step, result in enumerate(trace.steps, start=1):
+            whole = traces[0].steps[step - 1]
+            _require(result.success == whole.success, f"success at step {step} differs with chunk {chunk}")
+            if result.observation:
+                _require_same(f"step {step} of chunk {chunk}", whole.observation, result.observation)
+
+
+def observation_is_a_copy(subject: Subject) -> None:
+    """Arrays handed out never change, and writing to them changes nothing."""
+    names = [feature.name for feature in subject.features]
+    with subject.environment() as environment:
+        reset = environment.begin(subject.episodes[0], names)
+        kept, state = _copy(reset.observation), reset.initial_state.copy()
+        untouched = [environment.step(action, names) for action in subject.actions(environment)]
+        _require_same("the first observation, twenty steps later", kept, reset.observation)
+        _require(
+            np.array_equal(state, reset.initial_state), "the initial state changed after it was returned"
+        )
+        reset = environment.begin(subject.episodes[0], names)
+        _scribble(reset.observation)
+        reset.initial_state.fill(0)
+        for step, action in enumerate(subject.actions(environment)):
+            result = environment.step(action, names)
+            _require_same(f"step {step + 1} after writing", untouched[step].observation, result.observation)
+            _scribble(result.observation)
+
+
+def action_is_left_alone(subject: Subject) -> None:
+    """`step` does not write to the action it is given."""
+    with subject.environment() as environment:
+        environment.begin(subject.episodes[0], ())
+        for action in subject.actions(environment):
+            given = action.copy()
+            environment.step(action)
+            _require(np.array_equal(given, action), "step changed the action it was given")
+
+
+def hold_action_is_valid(subject: Subject) -> None:
+    """The waiting action has the declared dtype and size, is within limits, and can be applied."""
+    definition = subject.version.definition.actions[0]
+    with subject.environment() as environment:
+        environment.begin(subject.episodes[0], ())
+        for last in (None, subject.actions(environment)[0]):
+            hold = environment.hold_action(last)
+            found = (str(hold.dtype), hold.shape)
+            _require(found == (definition.dtype, (definition.dimension,)), f"hold_action is {found}")
+            inside = np.all((hold >= np.array(definition.low)) & (hold <= np.array(definition.high)))
+            _require(bool(inside), f"hold_action {hold} is outside the limits")
+            environment.step(hold)
+
+
+def limits_can_be_applied(subject: Subject) -> None:
+    """Actions at both limits give finite states and metrics."""
+    definition = subject.version.definition.actions[0]
+    names = [feature.name for feature in subject.features if feature.kind == "state"]
+    with subject.environment() as environment:
+        environment.begin(subject.episodes[0], ())
+        for limit in (definition.low, definition.high):
+            result = environment.step(np.array(limit, definition.dtype), names)
+            for name, value in (result.observation | dict(result.metrics)).items():
+                _require(bool(np.all(np.isfinite(np.asarray(value, np.float64)))), f"{name} is not finite")
+
+
+def close_can_be_repeated(subject: Subject) -> None:
+    """`close` may come before `begin`, and twice."""
+    with subject.environment():
+        pass
+    with subject.environment() as environment:
+        environment.begin(subject.episodes[0], ())
+        environment.close()
+
+
+def seeds_matter(subject: Subject) -> None:
+    """Episodes start differently."""
+    with subject.environment() as environment:
+        starts = [environment.begin(episode, ()).initial_state.tobytes() for episode in subject.episodes[:5]]
+    _require(
+        len(set(starts)) == len(starts), f"{len(starts)} episodes have {len(set(starts))} different starts"
+    )
+
+
+def starts_are_the_recorded_ones(subject: Subject) -> None:
+    """`begin` builds the recorded initial states, within the tolerance. Holds for a draft without any."""
+    tolerance = subject.version.definition.initial_state_tolerance
+    with subject.environment() as environment:
+        for episode in subject.episodes:
+            if episode.initial_state is None:
+                continue
+            found = environment.begin(episode, ()).initial_state
+            recorded = np.array(episode.initial_state)
+            _require(
+                found.shape == recorded.shape, f"{episode.id}: {found.size} values, {recorded.size} recorded"
+            )
+            difference = float(np.max(np.abs(found - recorded), initial=0.0))
+            _require(difference <= tolerance, f"{episode.id} starts {difference:.3g} away from the record")
+
+
+def unknown_features_are_refused(subject: Subject) -> None:
+    """Asking for a feature that is not declared is an error that names the declared ones."""
+    with subject.environment() as environment:
+        environment.begin(subject.episodes[0], ())
+        action = subject.actions(environment)[0]
+        for ask in (
+            lambda: environment.begin(subject.episodes[0], ["state.undeclared"]),
+            lambda: environment.step(action, ["state.undeclared"]),
+        ):
+            try:
+                ask()
+            except UnknownNameError:
+                continue
+            raise AssertionError("an undeclared feature was not refused with UnknownNameError")
+
+
+def packages_are_the_defined_ones(subject: Subject) -> None:
+    """The installed simulator is the one that the version is defined on."""
+    installed = subject.family.packages()
+    for package, wanted in subject.version.definition.packages.items():
+        _require(
+            installed.get(package) == wanted, f"{package} is {installed.get(package)}, defined on {wanted}"
+        )
+
+
+Check = Callable[[Subject], None]
+
+CHECKS: Final[tuple[Check, ...]] = (
+    packages_are_the_defined_ones,
+    close_can_be_repeated,
+    begin_is_a_function_of_the_episode,
+    seeds_matter,
+    starts_are_the_recorded_ones,
+    observation_is_what_was_asked_for,
+    unknown_features_are_refused,
+    observation_does_not_depend_on_the_chunk,
+    observation_is_a_copy,
+    action_is_left_alone,
+    hold_action_is_valid,
+    limits_can_be_applied,
+)
+
+
+class BenchmarkConformance:
+    """The checks as a pytest class. Override `version`, and `tasks` to try others than the first."""
+
+    def version(self) -> BenchmarkVersion:
+        """Return the version to examine."""
+        raise NotImplementedError("override version() to return the BenchmarkVersion to examine")
+
+    def tasks(self) -> Sequence[str]:
+        """Return the ids of the tasks to examine."""
+        return [self.version().definition.tasks[0].id]
+
+    def family(self) -> Family:
+        """Return the family; by default the one the definition names."""
+        return find_family(self.version().definition.family)
+
+    def _run(self, check: Check) -> None:
+        version, family = self.version(), self.family()
+        for task in version.definition.tasks:
+            if task.id in self.tasks():
+                check(Subject(family, version, task))
+
+
+def _as_test(check: Check) -> Callable[[BenchmarkConformance], None]:
+    def test(self: BenchmarkConformance) -> None:
+        self._run(check)
+
+    test.__doc__ = check.__doc__
+    return test
+
+
+for _check in CHECKS:
+    setattr(BenchmarkConformance, f"test_{_check.__name__}", _as_test(_check))
+
+
+def examine(version: BenchmarkVersion, tasks: Sequence[str] | None = None) -> Iterator[Finding]:
+    """Run every check on the named tasks (the first by default), one finding per task and check."""
+    known = {task.id: task for task in version.definition.tasks}
+    for name in tasks or list(known)[:1]:
+        if name not in known:
+            raise UnknownNameError("task", name, known)
+        subject = Subject(find_family(version.definition.family), version, known[name])
+        for check in CHECKS:
+            try:
+                check(subject)
+            except Exception as error:  # whatever an adapter does wrong is a finding
+                yield Finding(name, check.__name__, f"{type(error).__name__}: {error}")
+            else:
+                yield Finding(name, check.__name__, "")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Examine a version and print one line per check. Returns 1 if any failed."""
+    parser = argparse.ArgumentParser(prog="python -m proctor.testing.benchmarks")
+    parser.add_argument("directory", type=Path, help="directory of the version")
+    parser.add_argument("--tasks", help="task ids, comma-separated; the first by default")
+    options = parser.parse_args(arguments)
+    failed = 0
+    for finding in examine(load_version(options.directory), options.tasks and options.tasks.split(",")):
+        failed += bool(finding.problem)
+        mark = "FAIL" if finding.problem else "ok  "
+        print(f"{mark} {finding.task} {finding.check} {finding.problem}".rstrip(), flush=True)
+    return 1 if failed else 0
+
+
+@dataclass(frozen=True)
+class _Trace:
+    reset: Reset
+    steps: list[StepResult]
+
+
+def _trace(
+    subject: Subject, environment: Environment, episode: Episode, names: Sequence[str], every: int = 1
+) -> _Trace:
+    reset = environment.begin(episode, names)
+    steps: list[StepResult] = []
+    for number, action in enumerate(subject.actions(environment), start=1):
+        steps.append(environment.step(action, names if number % every == 0 else ()))
+        if steps[-1].terminated:
+            break
+    return _Trace(reset, steps)
+
+
+def _require_same_trace(when: str, expected: _Trace, found: _Trace) -> None:
+    same = np.array_equal(expected.reset.initial_state, found.reset.initial_state)
+    _require(same, f"the initial state differs {when}")
+    _require_same(f"the first observation {when}", expected.reset.observation, found.reset.observation)
+    _require(len(expected.steps) == len(found.steps), f"the episode ends at another step {when}")
+    for number, (before, after) in enumerate(zip(expected.steps, found.steps, strict=True), start=1):
+        _require_same(f"step {number} {when}", before.observation, after.observation)
+        outcome = (before.success, before.terminated, dict(before.metrics), before.events)
+        _require(
+            outcome == (after.success, after.terminated, dict(after.metrics), after.events),
+            f"the result of step {number} differs {when}",
+        )
+
+
+def _require_features(subject: Subject, observation: Observation, names: Sequence[str]) -> None:
+    _require(set(observation) == set(names), f"asked for {sorted(names)}, got {sorted(observation)}")
+    for feature in subject.features:
+        if feature.name in observation:
+            _require_declared(feature, observation[feature.name])
+
+
+def _require_declared(feature: FeatureDefinition, value: FeatureValue) -> None:
+    if feature.kind == "language":
+        _require(isinstance(value, str), f"{feature.name} is a {type(value).__name__}, not text")
+        return
+    assert isinstance(value, np.ndarray), f"{feature.name} is a {type(value).__name__}, not an array"
+    found = (str(value.dtype), value.shape)
+    _require(found == (feature.dtype, feature.shape), f"{feature.name} is {found}")
+    _require(bool(value.flags.c_contiguous), f"{feature.name} is not contiguous")
+
+
+def _require_same(where: str, expected: Observation, found: Observation) -> None:
+    _require(expected.keys() == found.keys(), f"{where}: features differ")
+    for name, value in expected.items():
+        _require(np.array_equal(value, found[name]), f"{where}: {name} differs")
+
+
+def _copy(observation: Observation) -> Observation:
+    return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in observation.items()}
+
+
+def _scribble(observation: Observation) -> None:
+    for value in observation.values():
+        if isinstance(value, np.ndarray):
+            value.fill(1)
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise AssertionError(problem)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
