@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
-from proctor.policy.loading import load_policy_class, make_policy
+from proctor.policy.loading import is_importing, load_policy_class, make_policy
 
 SOURCE = """
 import numpy as np
@@ -209,3 +209,16 @@ def test_what_the_constructor_raises_is_the_policys_fault(file: Path) -> None:
         PolicyLoadError, match=r"Still\(\) raised:(.|\n)*ValueError: dimension must be positive$"
     ):
         make_policy(f"{file}:Still", {"dimension": 0})
+
+
+def test_a_script_can_tell_that_it_is_being_imported(file: Path) -> None:
+    file.write_text(SOURCE + "\nfrom proctor.policy import loading\nStill.seen = loading.is_importing()\n")
+    assert vars(load_policy_class(f"{file}:Still"))["seen"] is True
+    assert not is_importing()
+
+
+def test_the_mark_of_an_import_does_not_outlive_its_failure(file: Path) -> None:
+    file.write_text("1 / 0")
+    with pytest.raises(PolicyLoadError):
+        load_policy_class(f"{file}:Still")
+    assert not is_importing()

@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
 from proctor.policy.lifecycle import Policy
 
 _Result = TypeVar("_Result")
+_importing: ContextVar[bool] = ContextVar("importing a policy", default=False)
 _FORMS = "file.py:Class or module:Class"
 _SHOWN_FRAMES = 5
 
@@ -45,6 +47,11 @@ def make_policy(spec: str, args: Mapping[str, object]) -> Policy:
     cls = load_policy_class(spec)
     _check_arguments(cls, args)
     return _run_user_code(f"{cls.__name__}() raised", lambda: cls(**args))
+
+
+def is_importing() -> bool:
+    """Whether a policy's script is being imported here, so that its closing `run(policy)` must not serve."""
+    return _importing.get()
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -148,10 +155,13 @@ def _check_arguments(cls: type[Policy], args: Mapping[str, object]) -> None:
 
 def _run_user_code(what: str, call: Callable[[], _Result]) -> _Result:
     """`call()`, its exceptions (SystemExit too: a script may exit) turned into PolicyLoadError."""
+    token = _importing.set(True)
     try:
         return call()
     except (Exception, SystemExit) as error:
         raise PolicyLoadError(f"{what}:\n{_traceback_end(error)}") from error
+    finally:
+        _importing.reset(token)
 
 
 def _traceback_end(error: BaseException) -> str:
