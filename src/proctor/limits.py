@@ -154,6 +154,9 @@ FINISH_GRACE_S: Final = 6.0
 RELEASE_GRACE_S: Final = 10.0
 """Seconds after SIGTERM at which a worker stuck in a call gives its lease back and leaves all the same."""
 
+WORKER_GROWTH_BYTES: Final = 2 << 30
+"""Growth of a worker's memory after which it starts itself anew: simulators leak up to 50 MB an episode."""
+
 MAX_EVENT_KINDS: Final = 64
 """Different event texts kept with one episode; the rest are counted together. Keeps a record under 64 KiB."""
 

@@ -14,6 +14,9 @@ lease. A request with a superseded pair is answered 409 and changes nothing but 
     POST /v1/fail       FailRequest      -> Accepted
     POST /v1/lost       WorkerLost       -> Accepted     (from whoever supervises the worker)
     POST /v1/cancel     CancelRequest    -> Accepted     (from whoever started the run)
+
+Anything but 200 carries an ErrorReply. 409 `lease_lost`: stop working on the item. 409 `refused`: wrong, and
+asking again will not help. 503 `storage`: nothing happened, ask again in `retry_s`.
 """
 
 from __future__ import annotations
@@ -161,3 +164,15 @@ class Accepted(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`stored`: this request changed something; False when it repeated what was already there."""
 
     stored: bool
+
+
+class ErrorReply(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Why a request was not served."""
+
+    error: str
+    """Short name, for programs; `docs/reference/worker-api.md` lists them."""
+    message: str
+    field: str | None = None
+    """Path of the field that is wrong, when one is."""
+    retry_s: float | None = None
+    """Seconds after which the same request may be served."""

@@ -1,0 +1,147 @@
+"""The worker's side of the coordinator's API: typed requests that are repeated until they are answered.
+
+Every request may be repeated safely: the coordinator answers a second one like the first (a claim whose
+answer got lost costs one lease's time). A coordinator that is silent is waited for as long as the worker's
+patience lasts; one that says that it cannot serve right now (503: no space, starting) is there, and is waited
+for without end.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import httpx2
+import msgspec
+
+from proctor import limits
+from proctor.errors import CoordinatorGone, InfrastructureFault, LeaseLostError, RequestRefusedError
+from proctor.evaluation.backoff import pauses
+from proctor.evaluation.protocol import (
+    Accepted,
+    AttemptRef,
+    ClaimReply,
+    ClaimRequest,
+    EpisodeReport,
+    FailRequest,
+    HeartbeatReply,
+    HeartbeatRequest,
+    Message,
+    ReleaseRequest,
+    RunSettings,
+    WorkerHello,
+)
+
+Reply = TypeVar("Reply", bound=Message)
+
+_BUSY: Final = frozenset({429, 502, 503, 504, 507})
+_REQUEST_TIMEOUT_S: Final = 10.0
+
+_log = logging.getLogger(__name__)
+
+
+class CoordinatorClient:
+    """Speaks to one coordinator. Heartbeats may come from another thread than the rest.
+
+    Every method raises `LeaseLostError` when the attempt it names has been superseded, `CoordinatorGone` when
+    the coordinator stays silent, `RequestRefusedError` when it refuses the request, and `InfrastructureFault`
+    when it does not take the token.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        patience_s: float = limits.COORDINATOR_PATIENCE_S,
+        give_up: Callable[[], bool] = lambda: False,
+        sleep: Callable[[float], object] = time.sleep,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        """`give_up` is asked before every repetition: True ends the waiting."""
+        self._url, self._patience_s, self._give_up, self._sleep = url, patience_s, give_up, sleep
+        self._http = httpx2.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            timeout=_REQUEST_TIMEOUT_S,
+            transport=transport,
+            trust_env=False,
+        )
+
+    def hello(self, message: WorkerHello) -> RunSettings:
+        """Introduce this worker; what a process of the same name held is lost by it."""
+        return self._ask("hello", message, RunSettings)
+
+    def claim(self, message: ClaimRequest) -> ClaimReply:
+        """Ask for work."""
+        return self._ask("claim", message, ClaimReply)
+
+    def heartbeat(self, message: HeartbeatRequest) -> HeartbeatReply:
+        """Renew a lease. Tried once: the next heartbeat is the repetition."""
+        return self._once("heartbeat", message, HeartbeatReply)
+
+    def report(self, message: EpisodeReport) -> Accepted:
+        """Hand in one episode."""
+        return self._ask("episodes", message, Accepted)
+
+    def complete(self, attempt: AttemptRef) -> Accepted:
+        """Every episode of the item was handed in."""
+        return self._ask("complete", attempt, Accepted)
+
+    def release(self, message: ReleaseRequest) -> Accepted:
+        """Give an item back without a charge."""
+        return self._ask("release", message, Accepted)
+
+    def fail(self, message: FailRequest) -> Accepted:
+        """Give an item back, one attempt charged."""
+        return self._ask("fail", message, Accepted)
+
+    def close(self) -> None:
+        """Leave. Idempotent."""
+        self._http.close()
+
+    def _ask(self, name: str, message: Message, reply: type[Reply]) -> Reply:
+        deadline = time.monotonic() + self._patience_s
+        for pause in pauses():
+            try:
+                return self._once(name, message, reply)
+            except _Busy as busy:
+                deadline = time.monotonic() + self._patience_s
+                problem: Exception = busy
+            except CoordinatorGone as gone:
+                problem = gone
+            if self._give_up() or time.monotonic() + pause > deadline:
+                raise CoordinatorGone(f"{problem}; gave up")
+            _log.warning("%s; again in %.1f s", problem, pause)
+            self._sleep(pause)
+        raise AssertionError("pauses never end")
+
+    def _once(self, name: str, message: Message, reply: type[Reply]) -> Reply:
+        path = f"/v1/{name}"
+        try:
+            response = self._http.post(path, content=msgspec.json.encode(message))
+        except httpx2.TransportError as error:
+            raise CoordinatorGone(f"{self._url}{path}: {type(error).__name__}: {error}") from error
+        if response.status_code == 200:
+            return msgspec.json.decode(response.content, type=reply)
+        raise _refusal(response.status_code, f"{self._url}{path}: {response.status_code} {_detail(response)}")
+
+
+class _Busy(CoordinatorGone):
+    """The coordinator is there and cannot serve right now."""
+
+
+def _refusal(status: int, text: str) -> InfrastructureFault | RequestRefusedError:
+    if status in _BUSY:
+        return _Busy(text)
+    if status == 409:
+        return LeaseLostError(text)
+    if status in (401, 403):
+        return InfrastructureFault(f"the coordinator does not take this token: {text}")
+    return RequestRefusedError(text)
+
+
+def _detail(response: httpx2.Response) -> str:
+    return response.text[: limits.MAX_ERROR_TEXT]

@@ -1,0 +1,57 @@
+"""The heart of a worker: a thread that renews the lease while the main thread is busy.
+
+A native call that holds the interpreter lock stops this thread too; then the lease runs out, and that is
+right: the watchdog ends such a worker.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from proctor import limits
+from proctor.errors import InfrastructureFault, LeaseLostError, ProtocolError
+from proctor.evaluation.coordinator_client import CoordinatorClient
+from proctor.evaluation.duty import Duty
+
+BEATS_PER_LEASE = 3
+
+_log = logging.getLogger(__name__)
+
+
+class Heart(threading.Thread):
+    """Beats three times per lease. What it is answered goes to the Duty."""
+
+    def __init__(self, client: CoordinatorClient, duty: Duty) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self._client, self._duty = client, duty
+        self._every_s = limits.HEARTBEAT_S
+        self._ended = threading.Event()
+
+    def lease(self, seconds: float) -> None:
+        """How long leases last from now on."""
+        self._every_s = seconds / BEATS_PER_LEASE
+
+    def run(self) -> None:
+        """Beat until `end`."""
+        while not self._ended.wait(self._every_s):
+            self.beat()
+
+    def beat(self) -> None:
+        """Say once what the worker is doing. A silent coordinator is left to the next beat."""
+        message = self._duty.beat()
+        try:
+            reply = self._client.heartbeat(message)
+        except LeaseLostError as error:
+            if self._duty.attempt == message.attempt is not None:
+                _log.warning("lease lost: %s", error)
+                self._duty.lost = True
+        except (InfrastructureFault, ProtocolError) as error:
+            _log.warning("heartbeat: %s", error)
+        else:
+            self.lease(reply.lease_s)
+            self._duty.run_cancelled = reply.cancel
+
+    def end(self) -> None:
+        """No more beats."""
+        self._ended.set()

@@ -1,0 +1,72 @@
+"""The worker's way to its policy: one session, opened again after the policy's process was rebuilt."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from proctor import limits
+from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec
+from proctor.errors import InfrastructureFault, PolicyGoneError
+from proctor.evaluation.backoff import pauses
+from proctor.evaluation.protocol import RunSettings
+from proctor.wire.opening import open_session
+from proctor.wire.session import PolicySession
+
+_log = logging.getLogger(__name__)
+
+
+class PolicyLink:
+    """Holds the session to one replica."""
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        index: int,
+        *,
+        patience_s: float = limits.LOAD_TIMEOUT_S,
+        give_up: Callable[[], bool] = lambda: False,
+        wait: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """`index`: of the worker; it uses replica index mod g. `give_up` ends the waiting for a replica."""
+        endpoints = settings.policy_endpoints
+        if not endpoints:
+            raise InfrastructureFault("policy_endpoints: the run names none")
+        self.replica = f"replica-{index % len(endpoints)}"
+        self._endpoint = endpoints[index % len(endpoints)]
+        self._act_timeout_s = settings.act_timeout_s
+        self._benchmark = benchmark_spec(
+            settings.benchmark,
+            representation=settings.action_representation,
+            privileged=[name for name in settings.observe if name.startswith(PRIVILEGED_PREFIX)],
+        )
+        self._patience_s, self._give_up, self._wait = patience_s, give_up, wait
+        self._session: PolicySession | None = None
+
+    def session(self) -> PolicySession:
+        """The open session. Waits for a replica that is not there, for as long as loading may take.
+
+        Raises `PolicyGoneError` when it does not come back, and whatever else opening raises.
+        """
+        if self._session is None:
+            self._session = self._open()
+        return self._session
+
+    def drop(self) -> None:
+        """Close the session; the next one is opened new. Idempotent."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def _open(self) -> PolicySession:
+        deadline = time.monotonic() + self._patience_s
+        for pause in pauses():
+            try:
+                return open_session(self._endpoint, self._benchmark, act_timeout_s=self._act_timeout_s)
+            except PolicyGoneError as gone:
+                if self._give_up() or time.monotonic() + pause > deadline:
+                    raise
+                _log.warning("%s: %s; again in %.1f s", self.replica, gone, pause)
+                self._wait(pause)
+        raise AssertionError("pauses never end")

@@ -1,0 +1,76 @@
+"""How a worker is told to stop: SIGTERM, SIGINT, or the end of its standard input.
+
+The first one is a request. The running episode may finish within `limits.FINISH_GRACE_S`, then it is
+cancelled at its next step; a worker that is stuck in a call after `limits.RELEASE_GRACE_S` gives its lease
+back and leaves all the same. A second signal ends the process at once.
+
+Whoever stops a worker closes its input and sends SIGTERM, in any order; together they are one request.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from proctor import limits
+
+
+class StopRequest:
+    """Whether this process was asked to stop, and what follows from it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._asked = threading.Event()
+        self._signals = 0
+        self._asked_at = 0.0
+        self._stuck: Callable[[], None] = lambda: None
+
+    @property
+    def requested(self) -> bool:
+        """No new episode is to be begun."""
+        return self._asked.is_set()
+
+    @property
+    def overdue(self) -> bool:
+        """The running episode has had its time."""
+        return self._asked.is_set() and self._clock() - self._asked_at >= limits.FINISH_GRACE_S
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than until the request."""
+        self._asked.wait(seconds)
+
+    def ask(self) -> None:
+        """Make the request, as a signal would."""
+        if self._asked.is_set():
+            return
+        self._asked_at = self._clock()
+        self._asked.set()
+        timer = threading.Timer(limits.RELEASE_GRACE_S, self._stuck)
+        timer.daemon = True
+        timer.start()
+
+    def listen(self, stuck: Callable[[], None], stdin: int = 0) -> None:
+        """Listen to the signals and to the end of the file `stdin`. Main thread only.
+
+        `stuck` is called, in a thread of its own, when the process is still here `limits.RELEASE_GRACE_S`
+        after the request; it has to end it.
+        """
+        self._stuck = stuck
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        threading.Thread(target=self._read_to_the_end, args=(stdin,), name="stdin", daemon=True).start()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._signals += 1
+        if self._signals > 1:
+            os._exit(128 + number)
+        self.ask()
+
+    def _read_to_the_end(self, stdin: int) -> None:
+        while os.read(stdin, 1 << 12):
+            pass
+        self.ask()
