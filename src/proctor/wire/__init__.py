@@ -1,1 +1,1 @@
-"""TODO"""
+"""One package per dialect, and what the rollout may ask of a policy whatever the wire (`session.py`)."""

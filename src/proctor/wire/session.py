@@ -44,7 +44,11 @@ class PolicySession(Protocol):
     """One worker's conversation with one policy server."""
 
     description: SessionDescription
-    late_replies: int
+
+    @property
+    def late_replies(self) -> int:
+        """Answers that were dropped because their deadline had passed."""
+        ...
 
     def begin(self, context: EpisodeContext) -> None:
         """Announce an episode and wait for the acknowledgement."""

@@ -1,0 +1,79 @@
+"""Arrays as they travel on any wire: a dtype from an allow-list, a bounded shape, exactly that many bytes.
+
+Nothing outside this module turns bytes from outside into arrays. Bytes are little-endian and C-contiguous.
+NaN and infinity pass through unchanged: what a value may be is decided where it is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from mmap import mmap
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.errors import ProtocolError
+from proctor.limits import MAX_ARRAY_BYTES, MAX_ARRAY_RANK
+
+_NAMES: Final = (
+    "bool",
+    *("int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+)
+DTYPES: Final[dict[str, np.dtype[Any]]] = {name: np.dtype(name).newbyteorder("<") for name in _NAMES}
+"""Every dtype that travels, by its name on the wire."""
+
+Bytes = bytes | bytearray | mmap
+"""What arrays are read from."""
+
+_NAME_OF: Final = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def dtype_name(array: NDArray[Any]) -> str:
+    """The wire's name of an array's dtype. Raises `ProtocolError` for one that does not travel."""
+    name = _NAME_OF.get(array.dtype)
+    if name is None:
+        raise ProtocolError(f"dtype {array.dtype.str!r} does not travel; valid: {', '.join(_NAMES)}")
+    return name
+
+
+def array_bytes(dtype: str, shape: Sequence[int]) -> int:
+    """Bytes of such an array. Raises `ProtocolError` for a dtype, rank, dimension or size out of bounds."""
+    if dtype not in DTYPES:
+        raise ProtocolError(f"dtype {dtype!r} does not travel; valid: {', '.join(_NAMES)}")
+    if len(shape) > MAX_ARRAY_RANK:
+        raise ProtocolError(f"array has {len(shape)} dimensions, at most {MAX_ARRAY_RANK} travel")
+    if any(size < 0 for size in shape):
+        raise ProtocolError(f"array shape {tuple(shape)} has a negative dimension")
+    itemsize = DTYPES[dtype].itemsize
+    if math.prod(max(size, 1) for size in shape) * itemsize > MAX_ARRAY_BYTES:
+        raise ProtocolError(f"array shape {tuple(shape)} is over {MAX_ARRAY_BYTES} bytes")
+    return math.prod(shape) * itemsize
+
+
+def copier(dtype: str, shape: Sequence[int], memory: Bytes, offset: int = 0) -> Callable[[], NDArray[Any]]:
+    """A function that copies the array lying at `offset` of `memory` out of it, each time it is called.
+
+    Raises `ProtocolError` if the array would reach beyond `memory`. Any non-zero byte of a bool array is
+    True: numpy knows no other bit patterns.
+    """
+    end = offset + array_bytes(dtype, shape)
+    available = memoryview(memory).nbytes
+    if offset < 0 or end > available:
+        raise ProtocolError(f"{dtype} array of shape {tuple(shape)} at byte {offset} ends beyond {available}")
+    if dtype == "bool":
+        return partial(np.not_equal, np.ndarray(tuple(shape), np.uint8, memory, offset), 0)
+    view: NDArray[Any] = np.ndarray(tuple(shape), DTYPES[dtype], memory, offset)
+    return view.copy
+
+
+def decode_array(dtype: str, shape: Sequence[int], data: Bytes) -> NDArray[Any]:
+    """A new writable array made of exactly these bytes. Raises `ProtocolError` where they do not fit."""
+    expected = array_bytes(dtype, shape)
+    if len(data) != expected:
+        raise ProtocolError(f"{dtype} array of shape {tuple(shape)} takes {expected} bytes, got {len(data)}")
+    return copier(dtype, shape, data)()

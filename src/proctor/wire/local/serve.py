@@ -1,0 +1,69 @@
+"""`python -m proctor.wire.local.serve`: serve one policy, named on the command line, until told to stop.
+
+Prints `{"socket": PATH}` on standard output once clients can connect; the log goes to standard error. Exit
+status 0 after SIGTERM or unload, 2 for a wrong argument, 4 if the policy cannot be made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from proctor.errors import PolicyFault, UsageError
+from proctor.policy.loading import make_policy
+from proctor.wire.local.address import default_socket_path
+from proctor.wire.local.server import PolicyServer, serve
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve, and return the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        policy = make_policy(options.policy, dict(options.policy_arg))
+        server = PolicyServer(policy, options.socket, accept_batching=options.accept_batching)
+        server.listen()
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except PolicyFault as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 4
+    print(json.dumps({"socket": str(server.socket_path)}), flush=True)
+    serve(server)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m proctor.wire.local.serve", description="Serve one policy."
+    )
+    parser.add_argument("--policy", required=True, metavar="SPEC", help="file.py:Class or module:Class")
+    parser.add_argument(
+        "--policy-arg", action="append", default=[], type=_keyword, metavar="NAME=JSON", help="keyword for it"
+    )
+    parser.add_argument("--socket", default=default_socket_path(), metavar="PATH", help="where to listen")
+    parser.add_argument(
+        "--accept-batching",
+        action="store_true",
+        help="merge concurrent requests although the policy does not promise batch invariance",
+    )
+    return parser
+
+
+def _keyword(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=JSON")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"value of {name} is not JSON: {error}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
