@@ -26,11 +26,12 @@ _STORAGE_CODES = {
     sqlite3.SQLITE_BUSY: "another process holds the database",
 }
 _BUSY_TIMEOUT_MS = 5_000
+_ANY_THREAD: dict[str, Any] = {"check_same_thread": False}
 
 
 def writing_engine(path: Path) -> Engine:
     """The engine of the one writer. Transactions begin IMMEDIATE and commits reach the disk."""
-    engine = _engine(path)
+    engine = create_engine(f"sqlite:///{path}", connect_args=_ANY_THREAD, poolclass=StaticPool)
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -49,7 +50,7 @@ def writing_engine(path: Path) -> Engine:
 
 def reading_engine(path: Path) -> Engine:
     """An engine that sees committed states only and can write nothing."""
-    engine = _engine(path)
+    engine = create_engine(f"sqlite:///{path}", connect_args=_ANY_THREAD)
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -69,8 +70,3 @@ def storage_fault(error: BaseException, path: Path) -> StorageFault | None:
     if reason is None:
         return None
     return StorageFault(f"{path}: {reason} ({original}); nothing accepted is lost")
-
-
-def _engine(path: Path) -> Engine:
-    options: dict[str, Any] = {"connect_args": {"check_same_thread": False}, "poolclass": StaticPool}
-    return create_engine(f"sqlite:///{path}", **options)

@@ -1,0 +1,7 @@
+"""`python -m proctor.coordinator`; see `server`."""
+
+import sys
+
+from proctor.coordinator.server import main
+
+sys.exit(main())
