@@ -1,26 +1,10 @@
-"""From an exception to a message and an exit status.
-
-    0 complete   2 usage   3 partial   4 policy fault   5 environment fault   6 conformance fault   7 interrupted
-"""
+"""From an exception to a message and an exit status."""
 
 from __future__ import annotations
 
 import click
 
 from proctor import errors
-
-USAGE, PARTIAL, POLICY, ENVIRONMENT, CONFORMANCE, INTERRUPTED = 2, 3, 4, 5, 6, 7
-
-_STATUS: list[tuple[type[BaseException], int]] = [
-    (errors.UsageError, USAGE),
-    (errors.PolicyFault, POLICY),
-    (errors.ProtocolError, CONFORMANCE),
-    (errors.VersionChangedError, CONFORMANCE),
-    (errors.BenchmarkFault, ENVIRONMENT),
-    (errors.InfrastructureFault, ENVIRONMENT),
-    (KeyboardInterrupt, INTERRUPTED),
-    (click.Abort, INTERRUPTED),
-]
 
 
 def explain(error: BaseException) -> int:
@@ -30,9 +14,24 @@ def explain(error: BaseException) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
-    for kind, status in _STATUS:
-        if isinstance(error, kind):
-            text = str(error) or "interrupted"
-            click.echo(f"proctor: {text}", err=True)
-            return status
-    raise error
+    status = _status(error)
+    if status is None:
+        raise error
+    click.echo(f"proctor: {error or 'interrupted'}", err=True)
+    return status
+
+
+def _status(error: BaseException) -> int | None:
+    from proctor.launch.exit_codes import ExitCode
+
+    statuses: list[tuple[type[BaseException], ExitCode]] = [
+        (errors.UsageError, ExitCode.USAGE),
+        (errors.PolicyFault, ExitCode.POLICY),
+        (errors.ProtocolError, ExitCode.CONFORMANCE),
+        (errors.VersionChangedError, ExitCode.CONFORMANCE),
+        (errors.BenchmarkFault, ExitCode.ENVIRONMENT),
+        (errors.InfrastructureFault, ExitCode.ENVIRONMENT),
+        (KeyboardInterrupt, ExitCode.INTERRUPTED),
+        (click.Abort, ExitCode.INTERRUPTED),
+    ]
+    return next((status for kind, status in statuses if isinstance(error, kind)), None)

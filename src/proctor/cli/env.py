@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from proctor.cli._failures import ENVIRONMENT
 from proctor.launch import environment_check, environments
+from proctor.launch.exit_codes import ExitCode
 
 
 @click.group()
@@ -44,4 +44,4 @@ def check(name: str) -> int:
         click.echo(f"{'ok  ' if finding.ok else 'FAIL'} {finding.what}: {finding.detail}")
         if finding.remedy:
             click.echo(f"     mend it with: {finding.remedy}")
-    return 0 if all(finding.ok for finding in findings) else ENVIRONMENT
+    return ExitCode.COMPLETE if all(finding.ok for finding in findings) else ExitCode.ENVIRONMENT

@@ -41,7 +41,9 @@ def show(name: str, root: Path) -> None:
     """Show one run: its tables, labels and files."""
     results = load_results(find_run(root, name))
     click.echo(results)
-    click.echo(f"policy {results.run.policy.spec} on {results.run.benchmark.id} ({results.run.benchmark.status})")
+    click.echo(
+        f"policy {results.run.policy.spec} on {results.run.benchmark.id} ({results.run.benchmark.status})"
+    )
     click.echo(f"outcome_hash    {results.outcome_hash}\nconditions_hash {results.conditions_hash}")
     for what, path in results.paths.items():
         click.echo(f"{what:<9} {path}")

@@ -1,0 +1,42 @@
+"""Option types of the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+class Names(click.ParamType[tuple[str, ...]]):
+    """Comma-separated names."""
+
+    name = "NAME,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Split at commas."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(name.strip() for name in str(value).split(",") if name.strip())
+
+
+class KeyValue(click.ParamType[tuple[str, Any]]):
+    """`key=value`; the value is JSON, or text where it is not JSON."""
+
+    name = "KEY=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        """Split at the first `=`."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = str(value).partition("=")
+        if not equals or not key:
+            self.fail(f"{value!r} is not of the form key=value", param, ctx)
+        try:
+            return key, json.loads(text)
+        except ValueError:
+            return key, text

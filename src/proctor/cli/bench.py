@@ -1,0 +1,197 @@
+"""`proctor bench`: the benchmark versions, and evaluating a policy on one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proctor.benchmarks.registry import find_version, version_ids
+from proctor.cli._arguments import KeyValue, Names
+from proctor.cli.run import runs_option
+from proctor.errors import UsageError
+from proctor.limits import ACT_TIMEOUT_S
+
+
+@click.group()
+def group() -> None:
+    """Benchmarks: list, show, verify, freeze, and evaluate a policy on one."""
+
+
+@group.command(name="list")
+def list_() -> None:
+    """List every benchmark version, one line each."""
+    for name in version_ids():
+        version = find_version(name)
+        definition = version.definition
+        size = f"{len(definition.tasks)} tasks, {len(version.episodes)} episodes"
+        click.echo(f"{name:<20} {version.status:<7} {size:<26} {definition.title}")
+
+
+@group.command()
+@click.argument("benchmark")
+def show(benchmark: str) -> None:
+    """Show everything about a version that moves a score."""
+    from proctor.cli._version_page import describe
+
+    click.echo(describe(find_version(benchmark)))
+
+
+@group.command()
+@click.argument("benchmark")
+@click.option("--starts", is_flag=True, help="Also rebuild every start in the simulator and compare.")
+def verify(benchmark: str, starts: bool) -> None:
+    """Recompute a version's hash, and prove that its files are the frozen ones."""
+    from proctor.benchmarks.version import verify as verify_files
+
+    version = find_version(benchmark)
+    verify_files(version)
+    click.echo(f"{benchmark}: {version.status}, {version.hash}")
+    if starts:
+        from proctor.launch.starts import run_on_starts
+
+        click.echo(run_on_starts(version, "check-states"))
+
+
+@group.command()
+@click.argument("benchmark")
+def freeze(benchmark: str) -> None:
+    """Make a draft final. From then on its files cannot change; a change is a new version.
+
+    Starts that the draft does not record yet are derived in its simulator environment first.
+    """
+    from proctor.launch.starts import frozen
+
+    version = find_version(benchmark)
+    assert version.directory is not None
+    click.echo(f"{benchmark}: frozen, {frozen(version.directory).hash}")
+
+
+@group.command(name="check-policy")
+@click.argument("policy", metavar="FILE.py:CLASS|MODULE:CLASS")
+@click.option("--benchmark", required=True, help="Version whose contract the policy is held to.")
+@click.option("--suite", help="Named subset; the version's first by default.")
+@click.option("--checkpoint", default="", help="Passed to load().")
+@click.option("--policy-arg", "arguments", type=KeyValue(), multiple=True, help="Constructor argument.")
+def check_policy(
+    policy: str, benchmark: str, suite: str | None, checkpoint: str, arguments: tuple[tuple[str, Any], ...]
+) -> int:
+    """Examine a policy class without a simulator, before hours are spent on it."""
+    from proctor.benchmarks.spec import benchmark_spec, privileged_features
+    from proctor.launch.exit_codes import ExitCode
+    from proctor.policy.check import check_policy as check
+    from proctor.policy.loading import make_policy
+
+    definition = find_version(benchmark).definition
+    spec = benchmark_spec(definition, suite, privileged=privileged_features(definition))
+    findings = check(make_policy(policy, dict(arguments)), spec, checkpoint_path=checkpoint)
+    for finding in findings:
+        click.echo(f"{finding.verdict:<14} {finding.name}: {finding.detail}")
+        if finding.mend:
+            click.echo(f"{'':<14} mend it: {finding.mend}")
+    failed = any(finding.verdict == "fail" for finding in findings)
+    return ExitCode.CONFORMANCE if failed else ExitCode.COMPLETE
+
+
+@group.command(name="eval")
+@click.argument("benchmark")
+@click.option(
+    "--policy",
+    required=True,
+    metavar="POLICY",
+    help="file.py:Class, module:Class, a policy process file (.json), or unix:/path of a running server.",
+)
+@click.option("--run", "name", help="Name of the run; benchmark and time by default.")
+@click.option("--suite", help="Named subset of tasks; the version's first by default.")
+@click.option("--tasks", type=Names(), help="Only these tasks of the suite.")
+@click.option("--episodes", type=int, help="Episodes per task; all by default.")
+@click.option("--repeat", type=int, default=1, show_default=True, help="Runs of each episode.")
+@click.option("--workers", type=int, help="Simulator processes; one per core by default.")
+@click.option("--replicas", type=int, default=1, show_default=True, help="Policy servers.")
+@click.option("--execute-steps", help="fixed:K or policy<=K in place of the benchmark's rule; labelled.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Run seed; policy seeds follow from it.")
+@click.option("--checkpoint", help="Passed to the policy's load().")
+@click.option(
+    "--policy-arg", "arguments", type=KeyValue(), multiple=True, help="Constructor argument (JSON value)."
+)
+@click.option("--policy-python", metavar="PATH|env:NAME", help="Interpreter to run the policy in.")
+@click.option(
+    "--accept-batching", is_flag=True, help="Merge requests of a policy that is not batch invariant."
+)
+@click.option(
+    "--act-timeout", type=float, default=ACT_TIMEOUT_S, show_default=True, help="Seconds per act()."
+)
+@click.option(
+    "--record", type=click.Choice(["none", "failures", "all"]), default="none", show_default=True,
+    help="Which episodes are filmed.",
+)  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on with a run: exactly the episodes without a result.")
+@click.option("--quick", is_flag=True, help="One task, one episode, one worker: checks the plumbing.")
+@click.option("--dry-run", is_flag=True, help="Print the plan with a time estimate, and start nothing.")
+@runs_option
+def evaluate(benchmark: str, quick: bool, dry_run: bool, **options: Any) -> int:
+    """Evaluate a policy on a benchmark.
+
+    Results are in runs/NAME: results.json, report.md, episodes.jsonl, logs and videos. Ctrl-C once stops
+    cleanly, twice at once; --resume goes on.
+
+    \b
+    Exit status: 0 complete, 2 usage, 3 partial, 4 policy fault, 5 environment fault,
+    6 conformance fault, 7 interrupted.
+    """
+    from proctor.launch.planning import make_plan
+    from proctor.launch.request import EvaluationRequest
+
+    if quick:
+        options |= _quick(benchmark, options)
+    arguments = dict(options.pop("arguments"))
+    request = EvaluationRequest(
+        benchmark=benchmark,
+        policy_args=arguments,
+        run_directory=options.pop("root"),
+        act_timeout_s=options.pop("act_timeout"),
+        run_seed=options.pop("seed"),
+        command=tuple(sys.argv),
+        **options,
+    )
+    if dry_run:
+        click.echo(make_plan(request))
+        return 0
+    return _run(request)
+
+
+def _quick(benchmark: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What --quick stands for: the first of the tasks that were asked for, once."""
+    from proctor.benchmarks.selection import suite_tasks
+
+    for option in ("episodes", "workers"):
+        if options[option] not in (None, 1):
+            raise UsageError(
+                f"--quick is one episode and one worker; --{option} {options[option]} contradicts it"
+            )
+    tasks = options["tasks"] or suite_tasks(find_version(benchmark).definition, options["suite"])
+    return {"tasks": tasks[:1], "episodes": 1, "workers": 1, "repeat": 1}
+
+
+def _run(request: Any) -> int:
+    from rich.console import Console
+
+    from proctor.cli._progress import ProgressDisplay
+    from proctor.launch.exit_codes import exit_code
+    from proctor.launch.request import Callbacks, run_evaluation
+
+    with ProgressDisplay(Console(stderr=True)) as display:
+        results = run_evaluation(request, Callbacks(say=display.say, progress=display.update))
+    click.echo(f"\n{results}\n\noutcome_hash {results.outcome_hash}")
+    for what, path in results.paths.items():
+        click.echo(f"{what:<9} {_relative(path)}")
+    videos = sorted((results.directory / "videos").glob("**/*.mp4"))
+    if videos:
+        click.echo(f"videos    {_relative(results.directory / 'videos')} ({len(videos)})")
+    return exit_code(results)
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

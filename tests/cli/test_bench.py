@@ -1,0 +1,101 @@
+"""`proctor bench`: what is printed, and what a mistake is answered with. Nothing is started here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from proctor.cli import root
+from proctor.errors import UnknownNameError, UsageError
+
+POLICY = str(Path(__file__).parents[2] / "examples" / "policies" / "hold_still.py") + ":HoldStill"
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(root, arguments, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.output
+
+
+def dry_run(*arguments: str, benchmark: str = "aloha-sim-v1") -> str:
+    return invoke("bench", "eval", benchmark, "--policy", POLICY, "--run", "dry", "--dry-run", *arguments)
+
+
+def test_list_has_a_line_per_version() -> None:
+    lines = invoke("bench", "list").splitlines()
+    assert any(line.startswith("aloha-sim-v1") and "100 episodes" in line for line in lines)
+
+
+def test_show_names_features_actions_and_tasks() -> None:
+    page = invoke("bench", "show", "aloha-sim-v1")
+    assert all(name in page for name in ("state.joints", "joint_abs_14", "transfer-cube", "insertion"))
+
+
+def test_verify_prints_status_and_hash() -> None:
+    text = invoke("bench", "verify", "metaworld-mt10-v1")
+    assert len(text.split()[-1]) == 64
+
+
+def test_dry_run_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
+    plan = dry_run("--episodes", "2", "--runs", str(tmp_path))
+    assert "4 of 2 tasks" in plan
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_quick_is_one_task_one_episode_one_worker() -> None:
+    plan = dry_run("--quick")
+    assert "1 of 1 tasks: transfer-cube" in plan
+    assert "1, 1 policy server" in plan
+
+
+def test_quick_keeps_the_task_that_was_asked_for() -> None:
+    assert "1 of 1 tasks: insertion" in dry_run("--quick", "--tasks", "insertion")
+
+
+def test_tasks_are_separated_by_commas() -> None:
+    assert "of 2 tasks" in dry_run("--tasks", "insertion,transfer-cube", "--episodes", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tasks", "insertoin"], "unknown task 'insertoin'; did you mean 'insertion'"),
+        (["--suite", "al"], "unknown suite 'al'"),
+        (["--episodes", "0"], "episodes 0: must be at least 1"),
+        (["--episodes", "51"], "has 50"),
+        (["--workers", "0"], "workers 0: must be at least 1"),
+        (["--execute-steps", "fixed:0"], "fixed:0"),
+        (["--quick", "--episodes", "3"], "--quick is one episode"),
+        (["--run", "../elsewhere"], "name '../elsewhere'"),
+        (["--act-timeout", "0"], "act_timeout_s 0"),
+    ],
+)
+def test_a_mistake_names_field_value_and_choices(arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        dry_run(*arguments)
+    assert message in str(raised.value)
+
+
+def test_an_unknown_benchmark_names_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'metaworld-mt10-v1'"):
+        dry_run(benchmark="metaworld-mt10")
+
+
+def test_a_policy_that_is_nothing_is_told_what_it_could_be() -> None:
+    with pytest.raises(UsageError, match=r"file\.py:Class, module:Class"):
+        invoke("bench", "eval", "aloha-sim-v1", "--policy", "my_policy", "--dry-run")
+
+
+def test_a_policy_argument_without_a_value_is_refused() -> None:
+    result = CliRunner().invoke(
+        root, ["bench", "eval", "aloha-sim-v1", "--policy", POLICY, "--policy-arg", "k"]
+    )
+    assert result.exit_code == 2
+    assert "'k' is not of the form key=value" in result.output
+
+
+def test_check_policy_passes_the_minimal_example() -> None:
+    assert " fail" not in invoke("bench", "check-policy", POLICY, "--benchmark", "aloha-sim-v1")
