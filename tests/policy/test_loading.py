@@ -83,7 +83,7 @@ def test_a_file_finds_what_lies_beside_it(tmp_path: Path) -> None:
     assert vars(load_policy_class(f"{file}:Still"))["gain_beside"] == 7
 
 
-def test_a_file_named_like_a_library_hides_nothing(tmp_path: Path) -> None:
+def test_a_file_named_like_a_library_does_not_replace_it(tmp_path: Path) -> None:
     import json
 
     file = tmp_path / "json.py"
