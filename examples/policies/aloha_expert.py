@@ -80,7 +80,6 @@ class AlohaExpert(Policy):
             supported_action_chunk_sizes=(self._chunk,),
             action_representations={"aloha": "joint_abs_14"},
             uses_seed=self._blur > 0,
-            batch_invariant=True,
         )
 
     def reset(self, context: EpisodeContext) -> None:

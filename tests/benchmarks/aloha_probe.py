@@ -24,9 +24,9 @@ from proctor.benchmarks.aloha import FAMILY
 from proctor.benchmarks.contract import Environment, Episode
 from proctor.benchmarks.definition import RenderProfile
 from proctor.benchmarks.registry import find_version
-from proctor.errors import ProctorError
 from proctor.policy import EpisodeContext, Observation
 from proctor.policy.loading import make_policy
+from proctor.testing.benchmarks import examine
 
 EXPERT = str(Path(__file__).parents[2] / "examples" / "policies" / "aloha_expert.py") + ":AlohaExpert"
 VERSION = find_version("aloha-sim-v1")
@@ -126,19 +126,6 @@ def _trace(environment: Environment, task: str) -> list[str]:
     return trace
 
 
-def starts() -> dict[str, float]:
-    """Largest distance, over all episodes, between the recorded start and the one that is made."""
-    found = {}
-    for task in TASKS:
-        environment = lane(task)
-        found[task] = max(
-            float(np.abs(environment.begin(each, ()).initial_state - each.initial_state).max())
-            for each in VERSION.episodes
-            if each.task == task
-        )
-    return found
-
-
 def beyond_limits() -> dict[str, float]:
     """How far apart the robot ends with targets outside the declared limits and with targets at them."""
     action = VERSION.definition.actions[0]
@@ -235,50 +222,35 @@ def _roll_out(policy: Any, environment: Environment, start: Episode) -> int:
     return 0
 
 
-def manners() -> dict[str, Any]:
-    """Small promises: what a lane answers, refuses and leaves alone."""
+def manners() -> dict[str, bool]:
+    """Small promises beyond those of the conformance kit."""
     environment = lane("insertion")
-    everything = tuple(feature.name for feature in VERSION.definition.features)
-    start = environment.begin(episode("insertion", 0), everything)
-    kept = {name: np.array(value) for name, value in start.observation.items()}
+    observe = ("state.joints", POSES)
+    start = environment.begin(episode("insertion", 0), observe)
     hold = environment.hold_action(None)
-    result = environment.step(np.zeros(14, np.float32), everything)
-    report = {
-        "features": {name: _describe(value) for name, value in start.observation.items()},
-        "kept": all(np.array_equal(kept[name], start.observation[name]) for name in everything),
-        "moved": not np.array_equal(result.observation["images.top"], kept["images.top"]),
-        "hold": np.array_equal(hold, start.observation["state.joints"]),
-        "hold again": environment.hold_action(result.observation["state.joints"]).tolist()
-        == result.observation["state.joints"].tolist(),
-        "poses": start.observation[POSES].tolist() == start.initial_state[14:].astype(np.float32).tolist(),
-        "unasked": environment.step(np.zeros(14, np.float32)).observation,
-        "unknown": _refusal(environment, ("images.bottom",)),
-        "instruction": result.observation["language.instruction"],
+    target = np.full(14, 0.25, np.float32)
+    rewards = [environment.step(target).metrics["best_reward"] for _ in range(3)]
+    return {
+        "hold joints": np.array_equal(hold, start.observation["state.joints"]),
+        "hold last": np.array_equal(environment.hold_action(target), target),
+        "poses": np.array_equal(start.observation[POSES], start.initial_state[14:].astype(np.float32)),
+        "reward": rewards == sorted(rewards),
+        "cube padding": _cube_padding() == [0.0] * 7,
     }
-    environment.close()
-    environment.close()
-    return report
 
 
-def _describe(value: Any) -> list[Any]:
-    return ["text"] if isinstance(value, str) else [str(value.dtype), list(value.shape)]
+def _cube_padding() -> list[float]:
+    observation = lane("transfer-cube").begin(episode("transfer-cube", 0), (POSES,)).observation
+    return [float(value) for value in observation[POSES][7:]]
 
 
-def _refusal(environment: Environment, observe: tuple[str, ...]) -> str:
-    try:
-        environment.step(np.zeros(14, np.float32), observe)
-    except ProctorError as error:
-        return str(error)
-    return ""
+def conformance() -> list[list[str]]:
+    """What the kit finds wrong."""
+    found = examine(VERSION, ["insertion"])
+    return [[each.check, each.problem] for each in found if each.problem]
 
-
-def packages() -> dict[str, str]:
-    """What the family says is installed."""
-    return dict(FAMILY.packages())
-
-
-PROBES = (frames, purity, starts, beyond_limits, fast_profile, kinematics, expert, manners, packages)
 
 if __name__ == "__main__":
-    probe = next(each for each in PROBES if each.__name__ == sys.argv[1])
+    probes = (frames, purity, beyond_limits, fast_profile, kinematics, expert, manners, conformance)
+    probe = next(each for each in probes if each.__name__ == sys.argv[1])
     print(json.dumps(probe()))

@@ -44,11 +44,12 @@ class AlohaEnvironment:
         The initial state is (21,) or (28,) float64: `state.joints` (14), then position (m) and quaternion
         wxyz of the cube, or of the peg and the socket.
         """
+        samplers = self._chosen(observe)
         self._instruction = episode.segments[0].instruction
         self._best_reward = 0
         reset(self._loop, self._scene, episode.seed)
         start = np.concatenate([self._measured_joints(), self._object_poses()])
-        return Reset(self._observe(observe), start)
+        return Reset({name: sample() for name, sample in samplers.items()}, start)
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
         """Advance 0.02 s towards the joint targets in `action` (14,).
@@ -56,6 +57,7 @@ class AlohaEnvironment:
         Never terminates by itself. The metric `best_reward` is the largest task reward so far, 0 to 4.
         Raises `BenchmarkFault` when the physics diverges.
         """
+        samplers = self._chosen(observe)
         try:
             reward = int(self._loop.step(action).reward)
         except PhysicsError as error:
@@ -64,13 +66,13 @@ class AlohaEnvironment:
         return StepResult(
             terminated=False,
             success=reward == SUCCESS_REWARD,
-            observation=self._observe(observe),
+            observation={name: sample() for name, sample in samplers.items()},
             metrics={"best_reward": float(self._best_reward)},
         )
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
         """The last targets again; before the first action, the joints where they are."""
-        return self._measured_joints().astype(np.float32) if last is None else last
+        return self._measured_joints().astype(np.float32) if last is None else last.copy()
 
     def close(self) -> None:
         """Free the model and its render context."""
@@ -79,9 +81,9 @@ class AlohaEnvironment:
             self._samplers.clear()
             self._physics.free()
 
-    def _observe(self, names: Collection[str]) -> dict[str, FeatureValue]:
+    def _chosen(self, names: Collection[str]) -> dict[str, Sampler]:
         try:
-            return {name: self._samplers[name]() for name in names}
+            return {name: self._samplers[name] for name in names}
         except KeyError as error:
             raise UnknownNameError("feature", str(error.args[0]), self._samplers) from None
 
