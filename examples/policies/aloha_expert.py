@@ -102,7 +102,12 @@ class AlohaExpert(Policy):
         poses = np.asarray(observation.features[POSES], dtype=np.float64).reshape(2, 7)
         blur = np.random.default_rng(context.policy_seed or 0).uniform(-self._blur, self._blur, (2, 3))
         first, second = poses[:, :3] + blur
-        moves = plan_insertion(first, second) if context.task_id == "insertion" else plan_transfer(first)
+        if context.task_id == "transfer-cube":
+            moves = plan_transfer(first)
+        elif context.task_id == "insertion":
+            moves = plan_insertion(first, second)
+        else:
+            raise ValueError(f"no plan for task {context.task_id!r}; only for transfer-cube and insertion")
         return joint_targets(moves, context.horizon or HORIZON)
 
 

@@ -124,6 +124,11 @@ def test_without_blur_the_seed_changes_nothing() -> None:
     np.testing.assert_array_equal(*runs)
 
 
+def test_an_unknown_task_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="no plan for task 'stack'"):
+        play(expert(), "e", "stack", CUBE)
+
+
 def test_hold_still_returns_the_joints_it_sees() -> None:
     policy = make_policy(f"{POLICIES / 'hold_still.py'}:HoldStill", {})
     validate_policy_capabilities(SPEC, policy.load(SessionContext("s", "", SPEC)))
