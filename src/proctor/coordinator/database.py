@@ -60,6 +60,12 @@ def reading_engine(path: Path) -> Engine:
     return engine
 
 
+def disconnect(connection: Connection) -> None:
+    """Close the writer's connection for good; the last one to leave folds the WAL into the file."""
+    connection.close()
+    connection.engine.dispose()
+
+
 def storage_fault(error: BaseException, path: Path) -> StorageFault | None:
     """What a database error says about the disk under it; None when it says nothing."""
     original = error.orig if isinstance(error, DBAPIError) else error

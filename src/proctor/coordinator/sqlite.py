@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from proctor.coordinator import acceptance, claims, endings
-from proctor.coordinator.database import reading_engine, storage_fault, writing_engine
+from proctor.coordinator.database import disconnect, reading_engine, storage_fault, writing_engine
 from proctor.coordinator.journal import Journal
 from proctor.coordinator.leases import LeaseBook
 from proctor.coordinator.migrate import prepare
@@ -87,7 +87,7 @@ class SqliteStore(RunStore):
             return cls(connection, owner, path, LeaseBook(lease_s, clock), Roster(clock), journal)
         except BaseException as error:
             if connection is not None:
-                connection.close()
+                disconnect(connection)
             fault = storage_fault(error, path)
             if fault is not None:
                 raise fault from error

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 from sqlalchemy import Connection
 
-from proctor.coordinator.database import storage_fault
+from proctor.coordinator.database import disconnect, storage_fault
 from proctor.coordinator.schema import RunState
 from proctor.coordinator.statements import runs
 from proctor.coordinator.transaction import Changes, Transaction, utc_now
@@ -71,7 +71,7 @@ class Writer:
         if self._thread.is_alive():
             self._requests.put(None)
             self._thread.join()
-            self._connection.close()
+            disconnect(self._connection)
 
     def commit(self) -> None:
         """Put the open transaction on the disk."""

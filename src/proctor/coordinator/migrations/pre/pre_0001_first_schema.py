@@ -44,9 +44,9 @@ def _create_run() -> None:
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("created_at", sa.Text(), nullable=False),
-        sa.CheckConstraint("state IN ('open', 'cancelled')", name="ck_run_state"),
-        sa.PrimaryKeyConstraint("id", name="pk_run"),
-        sa.UniqueConstraint("name", name="uq_run_name"),
+        sa.CheckConstraint("state IN ('open', 'cancelled')", name=op.f("ck_run_state")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
+        sa.UniqueConstraint("name", name=op.f("uq_run_name")),
     )
 
 
@@ -65,10 +65,10 @@ def _create_event() -> None:
         sa.CheckConstraint(
             "kind IN ('created', 'started', 'resumed', 'cancelled', 'hello', 'claimed', 'accepted', "
             "'episode_error', 'conflict', 'refused', 'ended', 'quarantined')",
-            name="ck_event_kind",
+            name=op.f("ck_event_kind"),
         ),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name="fk_event_run_id"),
-        sa.PrimaryKeyConstraint("id", name="pk_event"),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_event_run_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_event")),
     )
     op.create_index("ix_event_kind", "event", ["run_id", "kind"], unique=False)
     op.create_index(
@@ -98,19 +98,19 @@ def _create_task() -> None:
         sa.Column("done", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("quarantined", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("failed_attempts", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.CheckConstraint("benchmark_error >= 0", name="ck_task_benchmark_error"),
-        sa.CheckConstraint("cancelled >= 0", name="ck_task_cancelled"),
-        sa.CheckConstraint("done >= 0", name="ck_task_done"),
-        sa.CheckConstraint("failed_attempts >= 0", name="ck_task_failed_attempts"),
-        sa.CheckConstraint("failure >= 0", name="ck_task_failure"),
-        sa.CheckConstraint("infrastructure_error >= 0", name="ck_task_infrastructure_error"),
-        sa.CheckConstraint("leased >= 0", name="ck_task_leased"),
-        sa.CheckConstraint("pending >= 0", name="ck_task_pending"),
-        sa.CheckConstraint("policy_error >= 0", name="ck_task_policy_error"),
-        sa.CheckConstraint("quarantined >= 0", name="ck_task_quarantined"),
-        sa.CheckConstraint("success >= 0", name="ck_task_success"),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name="fk_task_run_id"),
-        sa.PrimaryKeyConstraint("run_id", "task", name="pk_task"),
+        sa.CheckConstraint("benchmark_error >= 0", name=op.f("ck_task_benchmark_error")),
+        sa.CheckConstraint("cancelled >= 0", name=op.f("ck_task_cancelled")),
+        sa.CheckConstraint("done >= 0", name=op.f("ck_task_done")),
+        sa.CheckConstraint("failed_attempts >= 0", name=op.f("ck_task_failed_attempts")),
+        sa.CheckConstraint("failure >= 0", name=op.f("ck_task_failure")),
+        sa.CheckConstraint("infrastructure_error >= 0", name=op.f("ck_task_infrastructure_error")),
+        sa.CheckConstraint("leased >= 0", name=op.f("ck_task_leased")),
+        sa.CheckConstraint("pending >= 0", name=op.f("ck_task_pending")),
+        sa.CheckConstraint("policy_error >= 0", name=op.f("ck_task_policy_error")),
+        sa.CheckConstraint("quarantined >= 0", name=op.f("ck_task_quarantined")),
+        sa.CheckConstraint("success >= 0", name=op.f("ck_task_success")),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_task_run_id")),
+        sa.PrimaryKeyConstraint("run_id", "task", name=op.f("pk_task")),
     )
 
 
@@ -124,12 +124,12 @@ def _create_work_item() -> None:
         sa.Column("attempts", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("charged", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.CheckConstraint(
-            "state IN ('pending', 'leased', 'done', 'quarantined')", name="ck_work_item_state"
+            "state IN ('pending', 'leased', 'done', 'quarantined')", name=op.f("ck_work_item_state")
         ),
         sa.ForeignKeyConstraint(
-            ["run_id", "task"], ["task.run_id", "task.task"], name="fk_work_item_run_id_task"
+            ["run_id", "task"], ["task.run_id", "task.task"], name=op.f("fk_work_item_run_id_task")
         ),
-        sa.PrimaryKeyConstraint("run_id", "id", name="pk_work_item"),
+        sa.PrimaryKeyConstraint("run_id", "id", name=op.f("pk_work_item")),
     )
     op.create_index(
         "ix_work_item_claim", "work_item", ["run_id", "task", "state", "charged", "id"], unique=False
@@ -154,13 +154,15 @@ def _create_attempt() -> None:
         sa.Column("ended_at", sa.Text(), nullable=True),
         sa.CheckConstraint(
             "state IN ('open', 'done', 'failed', 'released', 'expired', 'lost', 'abandoned')",
-            name="ck_attempt_state",
+            name=op.f("ck_attempt_state"),
         ),
         sa.ForeignKeyConstraint(
-            ["run_id", "item_id"], ["work_item.run_id", "work_item.id"], name="fk_attempt_run_id_item_id"
+            ["run_id", "item_id"],
+            ["work_item.run_id", "work_item.id"],
+            name=op.f("fk_attempt_run_id_item_id"),
         ),
-        sa.PrimaryKeyConstraint("id", name="pk_attempt"),
-        sa.UniqueConstraint("token_sha256", name="uq_attempt_token_sha256"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_attempt")),
+        sa.UniqueConstraint("token_sha256", name=op.f("uq_attempt_token_sha256")),
     )
     op.create_index("ix_attempt_worker", "attempt", ["run_id", "worker", "state"], unique=False)
     op.create_index(
@@ -187,16 +189,20 @@ def _create_episode() -> None:
         sa.Column("record", sa.Text(), nullable=True),
         sa.Column("attempt_id", sa.Integer(), nullable=True),
         sa.Column("accepted_at", sa.Text(), nullable=True),
-        sa.CheckConstraint("outcome IN ('success', 'failure', 'policy_error')", name="ck_episode_outcome"),
+        sa.CheckConstraint(
+            "outcome IN ('success', 'failure', 'policy_error')", name=op.f("ck_episode_outcome")
+        ),
         sa.CheckConstraint(
             "(outcome IS NULL) = (record IS NULL) AND (outcome IS NULL) = (attempt_id IS NULL)",
-            name="ck_episode_whole",
+            name=op.f("ck_episode_whole"),
         ),
-        sa.ForeignKeyConstraint(["attempt_id"], ["attempt.id"], name="fk_episode_attempt_id"),
+        sa.ForeignKeyConstraint(["attempt_id"], ["attempt.id"], name=op.f("fk_episode_attempt_id")),
         sa.ForeignKeyConstraint(
-            ["run_id", "item_id"], ["work_item.run_id", "work_item.id"], name="fk_episode_run_id_item_id"
+            ["run_id", "item_id"],
+            ["work_item.run_id", "work_item.id"],
+            name=op.f("fk_episode_run_id_item_id"),
         ),
-        sa.PrimaryKeyConstraint("run_id", "id", name="pk_episode"),
+        sa.PrimaryKeyConstraint("run_id", "id", name=op.f("pk_episode")),
     )
     op.create_index("ix_episode_item", "episode", ["run_id", "item_id", "outcome"], unique=False)
 
