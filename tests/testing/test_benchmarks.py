@@ -1,0 +1,202 @@
+"""The benchmark kit passes the toy family and catches each planted violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from proctor.benchmarks.contract import Environment, Episode, Family, Reset, StepResult
+from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.version import BenchmarkVersion
+from proctor.testing import benchmarks as kit
+from proctor.testing.benchmarks import CHECKS, BenchmarkConformance, Subject, main
+from proctor.testing.toy import ToyEnvironment, ToyFamily
+from proctor.testing.toy_versions import toy_version, write_toy_version
+
+VERSION = toy_version(("reach", "park", "cliff", "tour"), episodes=6)
+
+
+class TestToy(BenchmarkConformance):
+    def version(self) -> BenchmarkVersion:
+        return VERSION
+
+    def tasks(self) -> list[str]:
+        return [task.id for task in VERSION.definition.tasks]
+
+
+class Remembers(ToyEnvironment):
+    """Starts where the last episode ended."""
+
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        last = self._position
+        reset = super().begin(episode, observe)
+        self._position = self._position + 0.001 * last
+        return replace(reset, observation=self._observe(observe))
+
+
+class CountsEpisodes(ToyEnvironment):
+    """A metric depends on how many episodes this lane has run."""
+
+    count = 0
+
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        self.count += 1
+        return super().begin(episode, observe)
+
+    def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
+        return replace(super().step(action, observe), metrics={"episodes": float(self.count)})
+
+
+class ShowsTooMuch(ToyEnvironment):
+    def _observe(self, names: Collection[str]) -> dict[str, Any]:
+        return super()._observe({*names, "state.proprioception"})
+
+
+class WrongDtype(ToyEnvironment):
+    def _observe(self, names: Collection[str]) -> dict[str, Any]:
+        seen = super()._observe(names)
+        return {k: v.astype(np.float64) if k == "state.proprioception" else v for k, v in seen.items()}
+
+
+class SeesByLooking(ToyEnvironment):
+    """Each look pushes the mass: what is seen depends on how often one looked."""
+
+    def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
+        if observe:
+            self._velocity = self._velocity + 1e-3
+        return super().step(action, observe)
+
+
+class HandsOutItsOwn(ToyEnvironment):
+    """Returns the array it goes on writing to."""
+
+    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+        super().__init__(definition, task)
+        self._buffer = np.zeros(4, np.float32)
+
+    def _observe(self, names: Collection[str]) -> dict[str, Any]:
+        seen = super()._observe(names)
+        if "state.proprioception" in seen:
+            self._buffer[:] = seen["state.proprioception"]
+            seen["state.proprioception"] = self._buffer
+        return seen
+
+
+class WritesToActions(ToyEnvironment):
+    def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
+        action *= 0.5
+        return super().step(action, observe)
+
+
+class HoldsTooHard(ToyEnvironment):
+    def hold_action(self, last: Any) -> Any:
+        return np.full(2, 2.0, np.float32)
+
+
+class HoldsInDoubles(ToyEnvironment):
+    def hold_action(self, last: Any) -> Any:
+        return np.zeros(2, np.float64)
+
+
+class ClosesOnce(ToyEnvironment):
+    def close(self) -> None:
+        assert self._goals is not None, "closed twice"
+        self._goals = None  # type: ignore[assignment]
+
+
+class IgnoresSeeds(ToyEnvironment):
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        return super().begin(replace(episode, seed=0), observe)
+
+
+class IgnoresUnknown(ToyEnvironment):
+    def _refuse_unknown(self, names: Collection[str]) -> None:
+        return None
+
+    def _observe(self, names: Collection[str]) -> dict[str, Any]:
+        return super()._observe([name for name in names if name in self._known])
+
+
+class BreaksAtLimits(ToyEnvironment):
+    def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
+        result = super().step(action, observe)
+        return replace(result, metrics={"ratio": np.inf if np.abs(action).max() >= 1 else 0.0})
+
+
+PLANTED: list[tuple[type[ToyEnvironment], Callable[[Subject], None], str]] = [
+    (Remembers, kit.begin_is_a_function_of_the_episode, "after another episode"),
+    (CountsEpisodes, kit.begin_is_a_function_of_the_episode, "result of step 1 differs after another"),
+    (ShowsTooMuch, kit.observation_is_what_was_asked_for, r"asked for \[\], got"),
+    (WrongDtype, kit.observation_is_what_was_asked_for, "state.proprioception is"),
+    (SeesByLooking, kit.observation_does_not_depend_on_the_chunk, "step 4 of chunk 4"),
+    (HandsOutItsOwn, kit.observation_is_a_copy, "after some steps"),
+    (WritesToActions, kit.action_is_left_alone, "changed the action"),
+    (HoldsTooHard, kit.hold_action_is_valid, "outside the limits"),
+    (HoldsInDoubles, kit.hold_action_is_valid, "hold_action is"),
+    (ClosesOnce, kit.close_can_be_repeated, "closed twice"),
+    (IgnoresSeeds, kit.seeds_matter, "5 episodes have 1 different"),
+    (IgnoresSeeds, kit.starts_are_the_recorded_ones, "reach/1/0 starts"),
+    (IgnoresUnknown, kit.unknown_features_are_refused, "was not refused"),
+    (BreaksAtLimits, kit.limits_can_be_applied, "ratio is not finite"),
+]
+
+
+def family_of(environment: type[ToyEnvironment]) -> Family:
+    class Planted(ToyFamily):
+        def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
+            return environment(definition, task)
+
+    return Planted()
+
+
+@pytest.mark.parametrize(
+    ("environment", "check", "problem"), PLANTED, ids=[f"{e.__name__}-{c.__name__}" for e, c, _ in PLANTED]
+)
+def test_a_planted_violation_is_caught(
+    environment: type[ToyEnvironment], check: Callable[[Subject], None], problem: str
+) -> None:
+    subject = Subject(family_of(environment), VERSION, VERSION.definition.tasks[0])
+    with pytest.raises(AssertionError, match=problem):
+        check(subject)
+
+
+def test_other_packages_are_caught() -> None:
+    class Old(ToyFamily):
+        def packages(self) -> Mapping[str, str]:
+            return {"numpy": "1.0"}
+
+    version = toy_version(packages={"numpy": "2.0"})
+    with pytest.raises(AssertionError, match=r"numpy is 1\.0, defined on 2\.0"):
+        kit.packages_are_the_defined_ones(Subject(Old(), version, version.definition.tasks[0]))
+
+
+def test_every_check_has_a_planted_violation() -> None:
+    assert {check for _, check, _ in PLANTED} | {kit.packages_are_the_defined_ones} == set(CHECKS)
+
+
+def test_the_command_prints_a_line_per_check_and_task(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    version = write_toy_version(tmp_path, ("reach", "park"))
+    assert main([str(version.directory), "--tasks", "reach,park"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 * len(CHECKS)
+    assert all(line.startswith("ok") for line in lines)
+
+
+def test_the_command_fails_and_names_the_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    version = write_toy_version(tmp_path, ("reach",), packages={"numpy": "0.1"})
+    assert main([str(version.directory)]) == 1
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAIL")]
+    assert len(failed) == 1
+    assert failed[0].startswith("FAIL reach packages_are_the_defined_ones AssertionError: numpy is")
+
+
+def test_the_class_says_what_to_override() -> None:
+    with pytest.raises(NotImplementedError, match="override version"):
+        BenchmarkConformance().version()
