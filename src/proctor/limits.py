@@ -120,8 +120,8 @@ COORDINATOR_READY_S: Final = 60.0
 SERVER_READY_S: Final = 600.0
 """Seconds until a policy's process listens: imports of a large model stack from a network disk, no weights."""
 
-MAX_UNREADY_ENDS: Final = 3
-"""Times in a row that a child may end before it was ready; once more would not help either."""
+MAX_FRUITLESS_RESTARTS: Final = 3
+"""Restarts of a worker in a row in which the run did not move; once more would not help either."""
 
 MAX_COORDINATOR_RESTARTS: Final = 10
 """Restarts of the coordinator in one run. It holds no state, so dying this often has a cause."""

@@ -14,12 +14,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,13 +214,24 @@ def wait_until_ready(children: Sequence[Child], timeout_s: float) -> None:
         wait_for_news(waiting, min(1.0, deadline - time.monotonic()))
 
 
-def stop_all(children: Iterable[Child], grace_s: float | None = None) -> None:
-    """Stop all children at once and wait until the last one is gone."""
+def _never() -> bool:
+    return False
+
+
+def stop_all(
+    children: Iterable[Child], grace_s: float | None = None, hurry: Callable[[], bool] = _never
+) -> None:
+    """Stop all children at once and wait until the last one is gone; once `hurry()`, kill them."""
     running = [child for child in children if child.running]
     for child in running:
         child.stop(grace_s)
+    killed = False
     while running := [child for child in running if child.running]:
-        wait_for_news(running, 1.0)
+        if not killed and hurry():
+            killed = True
+            for child in running:
+                child.kill()
+        wait_for_news(running, 0.2)
 
 
 def log_tail(log: Path, lines: int = 12) -> str:
@@ -230,3 +242,15 @@ def log_tail(log: Path, lines: int = 12) -> str:
         return f"(no log at {log})"
     tail = text.strip().splitlines()[-lines:]
     return "\n".join([f"{log}:", *(f"    {line}" for line in tail)]) if tail else f"({log} is empty)"
+
+
+_LAST_WORDS = re.compile(r"^(?:error: |\S+ \S+ ERROR )", re.MULTILINE)
+
+
+def last_words(log: Path) -> str:
+    """Return the last error message in the log of one of our own children, without its logger's marks."""
+    try:
+        text = log.read_text(errors="replace")
+    except OSError:
+        return f"(no log at {log})"
+    return _LAST_WORDS.split(text)[-1].strip()

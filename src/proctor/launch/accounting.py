@@ -1,0 +1,125 @@
+"""The account of a run: where it was made, under what conditions, and what happened."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distributions, version
+from pathlib import Path
+from typing import Literal
+
+from proctor.coordinator.export import RunExport
+from proctor.evaluation.protocol import RunSettings
+from proctor.launch.planning import EvaluationPlan
+from proctor.results import (
+    PolicyRecord,
+    Provenance,
+    RunRecord,
+    RunSettingsRecord,
+    Selection,
+    benchmark_record,
+    planned_tasks,
+    platform_records,
+    replica_record,
+)
+from proctor.wire.session import SessionDescription
+
+
+def provenance(command: Sequence[str]) -> Provenance:
+    """Describe this installation: version, commit where it runs from a source tree, packages."""
+    commit, dirty = _source_state(Path(__file__).resolve().parents[3])
+    return Provenance(
+        proctor=_own_version(),
+        commit=commit,
+        dirty=dirty,
+        python=platform.python_version(),
+        packages=dict(sorted({d.metadata["Name"].lower(): d.version for d in distributions()}.items())),
+        command=tuple(command),
+    )
+
+
+def _own_version() -> str:
+    try:
+        return version("proctor")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _source_state(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and dirt of the source tree proctor runs from; None for an installed package."""
+    if not (root / ".git").exists():
+        return None, None
+    commit = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src")
+    return commit, None if changes is None else bool(changes)
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def run_settings_record(plan: EvaluationPlan, settings: RunSettings) -> RunSettingsRecord:
+    """Return how every episode of the run is executed."""
+    return RunSettingsRecord(
+        run_seed=settings.run_seed,
+        execute_steps=settings.execute_steps,
+        overridden=plan.overridden,
+        action_representation=settings.action_representation,
+        observe=settings.observe,
+        record=settings.record,
+        act_timeout_s=settings.act_timeout_s,
+    )
+
+
+def selection(plan: EvaluationPlan) -> Selection:
+    """Return which part of the version was asked for."""
+    request = plan.request
+    return Selection(
+        suite=plan.suite,
+        tasks=None if request.tasks is None else tuple(request.tasks),
+        episodes=request.episodes,
+        repeat=request.repeat,
+    )
+
+
+def run_record(
+    plan: EvaluationPlan,
+    export: RunExport,
+    policy: PolicyRecord,
+    replicas: Sequence[SessionDescription],
+    *,
+    finished_at: str,
+    ended: Literal["drained", "interrupted", "aborted"],
+    end_reason: str,
+    phases_s: Mapping[str, float],
+) -> RunRecord:
+    """Put the account together from the frozen plan, the store and what launching saw."""
+    tasks, planned = planned_tasks(plan.definition, export.planned)
+    return RunRecord(
+        name=plan.name,
+        benchmark=benchmark_record(plan.definition, plan.version.hash, plan.version.status),
+        selection=selection(plan),
+        tasks=tasks,
+        planned=planned,
+        settings=run_settings_record(plan, export.settings),
+        policy=policy,
+        replicas=tuple(replica_record(description) for description in replicas),
+        platforms=platform_records(export.hellos),
+        provenance=provenance(plan.request.command),
+        workers=plan.workers,
+        started_at=export.created_at,
+        finished_at=finished_at,
+        ended=ended,
+        end_reason=end_reason,
+        phases_s=dict(phases_s),
+        faults=export.faults,
+        quarantined=export.quarantined,
+        refused_results=export.refused_results,
+    )

@@ -1,0 +1,131 @@
+"""The run's coordinator as a supervised process, and the conversation with it.
+
+It holds no state: when it dies it is started again on the same store and port, and workers keep trying. What
+could not be said to it meanwhile is said later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from proctor.coordinator.client import CoordinatorClient
+from proctor.coordinator.progress import Progress
+from proctor.coordinator.server import EXIT_USAGE, ServerConfig
+from proctor.coordinator.store import Restart, Start
+from proctor.errors import CoordinatorGone, InfrastructureFault, StorageFault, UsageError
+from proctor.evaluation.record import ErrorRecord
+from proctor.launch.restarts import Restarts
+from proctor.launch.supervisor import Child, Order, last_words, log_tail, stop_all, wait_until_ready
+from proctor.launch.surroundings import BOOTSTRAP, host_environment
+from proctor.limits import COORDINATOR_READY_S, MAX_COORDINATOR_RESTARTS
+
+COORDINATOR_MODULE: Final = "proctor.coordinator.__main__"
+_TOKEN_BYTES: Final = 32
+
+
+class Coordinator:
+    """One run's coordinator. Used from one thread."""
+
+    def __init__(self, run: str, directory: Path, start: Start) -> None:
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._run, self._directory = run, directory
+        self._restarts = Restarts(MAX_COORDINATOR_RESTARTS)
+        self._unsaid: list[tuple[str, ErrorRecord, bool]] = []
+        self.child = self._start(start, port=0)
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            stop_all([self.child])
+            raise
+        self.url = self._url()
+        self._client = CoordinatorClient(self.url, self.token)
+
+    def _start(self, start: Start, port: int) -> Child:
+        config = ServerConfig(directory=str(self._directory), start=start, token=self.token, port=port)
+        return Child(
+            Order(
+                name="coordinator",
+                command=[sys.executable, str(BOOTSTRAP), COORDINATOR_MODULE],
+                log=self._directory / "logs" / "coordinator.log",
+                environment=host_environment(),
+                configuration=msgspec.json.encode(config).decode(),
+            )
+        )
+
+    def _wait_until_ready(self) -> None:
+        try:
+            wait_until_ready([self.child], COORDINATOR_READY_S)
+        except InfrastructureFault:
+            self._raise_if_refused()
+            raise
+
+    def _raise_if_refused(self) -> None:
+        if self.child.exit is not None and self.child.exit.code == EXIT_USAGE:
+            raise UsageError(last_words(self.child.order.log))
+
+    def _url(self) -> str:
+        assert self.child.ready is not None
+        return str(self.child.ready["url"])
+
+    def mind(self) -> None:
+        """Start it again if it died. Raises InfrastructureFault when it died too often."""
+        if self.child.running:
+            return
+        self._raise_if_refused()
+        if self._restarts.due(f"the coordinator ended: {self.child.exit}\n{log_tail(self.child.order.log)}"):
+            self.child = self._start(Restart(self._run), port=urlsplit(self.url).port or 0)
+
+    def progress(self) -> Progress | None:
+        """Where the run is; None while the coordinator is away."""
+        try:
+            self._say_the_unsaid()
+            return self._client.progress()
+        except CoordinatorGone:
+            return None
+
+    def lost(self, worker: str, error: ErrorRecord, *, native_crash: bool) -> None:
+        """Tell that a worker's process is gone, now or as soon as it can be told."""
+        self._unsaid.append((worker, error, native_crash))
+        with contextlib.suppress(CoordinatorGone):
+            self._say_the_unsaid()
+
+    def _say_the_unsaid(self) -> None:
+        while self._unsaid:
+            worker, error, native_crash = self._unsaid[0]
+            try:
+                self._client.lost(worker, error, native_crash=native_crash)
+            except StorageFault:
+                return
+            self._unsaid.pop(0)
+
+    def cancel(self, reason: str) -> bool:
+        """Hand out no more work; whether the coordinator has taken note."""
+        try:
+            self._client.cancel(reason)
+        except (CoordinatorGone, StorageFault):
+            return False
+        return True
+
+    def close(self, hurry: Callable[[], bool]) -> None:
+        """Let it finish what is in flight and end, or kill it once `hurry()`."""
+        self._client.close()
+        stop_all([self.child], hurry=hurry)
+
+
+@contextmanager
+def coordinating(run: str, directory: Path, start: Start, hurry: Callable[[], bool]) -> Iterator[Coordinator]:
+    """Run a coordinator while the block lasts. Raises UsageError when it refuses the run or its plan."""
+    coordinator = Coordinator(run, directory, start)
+    try:
+        yield coordinator
+    finally:
+        coordinator.close(hurry)

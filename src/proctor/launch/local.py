@@ -1,0 +1,201 @@
+"""One evaluation on this machine: coordinator, policy servers and workers as supervised children.
+
+    environment → policies loaded → plan bound to the store → workers → settled → results
+
+Everything that must survive is in the run directory; this process holds nothing. Whatever is killed is told
+to the others or started again here, and when this process itself is killed, its keepers end the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from proctor.coordinator.export import export_run
+from proctor.coordinator.plan import RunPlan
+from proctor.coordinator.progress import Progress
+from proctor.coordinator.server import DATABASE_FILE
+from proctor.coordinator.store import New, Resume
+from proctor.errors import InfrastructureFault
+from proctor.launch import lanes as lane_processes
+from proctor.launch import replicas as policy_processes
+from proctor.launch.accounting import run_record
+from proctor.launch.coordinating import Coordinator, coordinating
+from proctor.launch.interrupts import Interrupts
+from proctor.launch.lanes import Lane
+from proctor.launch.planning import EvaluationPlan
+from proctor.launch.policies import policy_identity, policy_record
+from proctor.launch.replicas import Replica, prepare_all, served
+from proctor.launch.request import Callbacks
+from proctor.launch.servers import make_server
+from proctor.launch.settings import run_settings, session_context
+from proctor.launch.supervisor import Child, stop_all, wait_for_news
+from proctor.launch.workplace import Workplace, make_workplace, run_directory, socket_directory
+from proctor.limits import LOOK_S, STOP_GRACE_S
+from proctor.results import Results, write_results
+
+_TURN_S: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why no more episodes are run."""
+
+    how: Literal["drained", "interrupted", "aborted"]
+    reason: str = ""
+
+
+class Phases:
+    """Seconds spent in each named phase of a run."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def measured(self, name: str) -> Iterator[None]:
+        """Add the block's duration to the phase."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
+
+
+def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
+    """Carry out a plan on this machine; see `request.run_evaluation` for what it raises."""
+    phases, policy = Phases(), policy_record(plan.source, plan.request.checkpoint)
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        stack.enter_context(run_directory(plan.directory, resume=plan.request.resume))
+        with phases.measured("environment"):
+            workplace = make_workplace(plan.definition.environment, plan.directory, callbacks.say)
+        replicas = make_replicas(plan, stack.enter_context(socket_directory(plan.directory)))
+        with phases.measured("policy_load"):
+            callbacks.say(f"loading the policy: {policy.spec}")
+            stack.enter_context(served(replicas, interrupts.hurry))
+            descriptions = prepare_all(replicas)
+        run_plan = RunPlan(
+            settings=run_settings(plan, descriptions), policy=policy_identity(policy), episodes=plan.episodes
+        )
+        start = Resume(run_plan) if plan.request.resume else New(run_plan)
+        with coordinating(plan.name, plan.directory, start, interrupts.hurry) as coordinator:
+            interrupts.hold()
+            with phases.measured("evaluation"):
+                run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks)
+                ending = run.watch()
+        export = export_run(plan.directory / DATABASE_FILE, plan.name)
+        record = run_record(
+            plan,
+            export,
+            policy,
+            descriptions,
+            finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            ended=ending.how,
+            end_reason=ending.reason,
+            phases_s=phases.seconds,
+        )
+        return write_results(plan.directory, record, export.records)
+
+
+def make_replicas(plan: EvaluationPlan, sockets: Path) -> list[Replica]:
+    """Make the policy servers that were asked for; starts none."""
+    request = plan.request
+    replicas = []
+    for index in range(request.replicas):
+        name = f"replica-{index}"
+        server = make_server(
+            plan.source,
+            index,
+            sockets / f"{name}.sock",
+            plan.directory / "logs" / f"{name}.log",
+            accept_batching=request.accept_batching,
+        )
+        replicas.append(Replica(name, server, session_context(plan, index), request.act_timeout_s))
+    return replicas
+
+
+class LocalRun:
+    """The workers of one run, from the first claim until nothing more is done."""
+
+    def __init__(
+        self,
+        plan: EvaluationPlan,
+        coordinator: Coordinator,
+        replicas: Sequence[Replica],
+        workplace: Workplace,
+        interrupts: Interrupts,
+        callbacks: Callbacks,
+    ) -> None:
+        self._coordinator, self._replicas = coordinator, replicas
+        self._interrupts, self._callbacks = interrupts, callbacks
+        self._lanes = [Lane(index, workplace, coordinator) for index in range(plan.workers)]
+        self._progress: Progress | None = None
+        self._look_at = 0.0
+
+    def watch(self) -> Ending:
+        """Look after everything until the run is over; then stop the workers, and return why."""
+        try:
+            ending = self._until_ended()
+            if ending.how != "drained":
+                self._coordinator.cancel(ending.reason)
+        finally:
+            self._callbacks.say("stopping the workers")
+            workers = lane_processes.children_of(self._lanes)
+            stop_all(workers, STOP_GRACE_S, hurry=self._interrupts.hurry)
+        self._look()
+        return ending
+
+    def _until_ended(self) -> Ending:
+        while True:
+            wait_for_news(self._children(), _TURN_S)
+            if self._interrupts.count:
+                return Ending("interrupted", "by the user")
+            if self._look_is_due():
+                self._look()
+            try:
+                self._mind_all()
+            except InfrastructureFault as fault:
+                return Ending("aborted", str(fault))
+            ending = self._ending()
+            if ending is not None:
+                return ending
+
+    def _children(self) -> list[Child]:
+        return [
+            self._coordinator.child,
+            *policy_processes.children_of(self._replicas),
+            *lane_processes.children_of(self._lanes),
+        ]
+
+    def _look_is_due(self) -> bool:
+        """At fixed times, and as long as it is open what a worker's end means."""
+        unclear = any(not lane.over and not lane.child.running for lane in self._lanes)
+        return unclear or time.monotonic() >= self._look_at
+
+    def _look(self) -> None:
+        self._look_at = time.monotonic() + LOOK_S
+        self._progress = self._coordinator.progress()
+        if self._progress is not None:
+            self._callbacks.progress(self._progress)
+
+    def _mind_all(self) -> None:
+        self._coordinator.mind()
+        for replica in self._replicas:
+            replica.mind()
+            if replica.failure is not None:
+                raise InfrastructureFault(f"{replica.name}: {replica.failure}")
+        for lane in self._lanes:
+            lane.mind(self._progress)
+
+    def _ending(self) -> Ending | None:
+        if self._progress is not None and self._progress.state == "settled":
+            return Ending("drained")
+        if not all(lane.over for lane in self._lanes):
+            return None
+        failure = next((lane.failure for lane in self._lanes if lane.failure is not None), None)
+        return Ending("aborted", str(failure)) if failure else Ending("interrupted", "cancelled")

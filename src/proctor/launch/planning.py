@@ -1,0 +1,171 @@
+"""From a request to everything that is known before a process starts, and how long it may take."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+from proctor.benchmarks.contract import Episode
+from proctor.benchmarks.definition import BenchmarkDefinition
+from proctor.benchmarks.registry import find_version
+from proctor.benchmarks.selection import default_suite, select
+from proctor.benchmarks.version import BenchmarkVersion, verify
+from proctor.errors import UsageError
+from proctor.evaluation.execution import parse_execute_steps
+from proctor.evaluation.record import EpisodeRecord
+from proctor.launch import environments
+from proctor.launch.policies import PolicySource, policy_source
+from proctor.launch.request import EvaluationRequest
+from proctor.limits import MAX_RUN_NAME
+from proctor.results import list_runs, read_episodes
+
+ASSUMED_STEP_S: Final = 0.02
+"""Seconds of one control step with its share of rendering, where no earlier run tells: a CPU-rendered arm."""
+ASSUMED_START_S: Final = 5.0
+"""Seconds until the first episode begins: processes, imports, first scene."""
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """One run, decided. `str()` is what `--dry-run` prints."""
+
+    request: EvaluationRequest
+    name: str
+    directory: Path
+    """Of the run."""
+    version: BenchmarkVersion
+    suite: str
+    episodes: tuple[Episode, ...]
+    execute_steps: str
+    workers: int
+    source: PolicySource
+
+    @property
+    def definition(self) -> BenchmarkDefinition:
+        """Of the benchmark version."""
+        return self.version.definition
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        """Settings of the benchmark that the user replaced."""
+        return ("execute_steps",) if self.execute_steps != self.definition.execute_steps else ()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Ids of the planned tasks, in order."""
+        return tuple(dict.fromkeys(episode.task for episode in self.episodes))
+
+    def __str__(self) -> str:
+        environment = self.definition.environment
+        built = environment == environments.HOST or environments.is_built(environments.find(environment))
+        lines = {
+            "run": f"{self.name} in {self.directory}",
+            "benchmark": f"{self.definition.id} ({self.version.status}, {self.version.hash[:12]})",
+            "policy": str(self.request.policy),
+            "episodes": f"{len(self.episodes)} of {len(self.tasks)} tasks: {', '.join(self.tasks)}",
+            "workers": f"{self.workers}, {self.request.replicas} policy server(s)",
+            "environment": f"{environment}{'' if built else ' (would be built first)'}",
+            "execute_steps": self.execute_steps + (" (overridden)" if self.overridden else ""),
+            "time": str(estimate(self)),
+        }
+        return "\n".join(f"{name:<14} {text}" for name, text in lines.items())
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long a run may take."""
+
+    seconds: float
+    basis: str
+
+    def __str__(self) -> str:
+        minutes, seconds = divmod(round(self.seconds), 60)
+        return f"about {minutes} min {seconds:02d} s ({self.basis})"
+
+
+def make_plan(request: EvaluationRequest) -> EvaluationPlan:
+    """Resolve every name and number of a request. Starts nothing and writes nothing.
+
+    Raises UsageError (UnknownNameError with the nearest name) for what the user can mend, VersionChangedError
+    for a frozen version whose files changed.
+    """
+    version = find_version(request.benchmark)
+    verify(version)
+    if version.definition.environment != environments.HOST:
+        environments.find(version.definition.environment)
+    episodes = select(
+        version, suite=request.suite, tasks=request.tasks, episodes=request.episodes, repeat=request.repeat
+    )
+    execute_steps = request.execute_steps or version.definition.execute_steps
+    parse_execute_steps(execute_steps)
+    name = _run_name(request)
+    return EvaluationPlan(
+        request=request,
+        name=name,
+        directory=Path(request.run_directory).resolve() / name,
+        version=version,
+        suite=request.suite or default_suite(version.definition),
+        episodes=episodes,
+        execute_steps=execute_steps,
+        workers=_workers(request, len(episodes)),
+        source=policy_source(request.policy, request.policy_args, request.policy_python),
+    )
+
+
+def _run_name(request: EvaluationRequest) -> str:
+    if request.name is None:
+        if request.resume:
+            raise UsageError("name: say which run to resume")
+        return f"{request.benchmark}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    name = request.name
+    if not 1 <= len(name) <= MAX_RUN_NAME or not set(name) <= _NAME_CHARACTERS or name.startswith((".", "-")):
+        raise UsageError(
+            f"name {name!r}: use 1 to {MAX_RUN_NAME} letters, digits, '.', '_', '+' or '-'; "
+            "the first not '.' or '-'"
+        )
+    return name
+
+
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
+
+
+def _workers(request: EvaluationRequest, episodes: int) -> int:
+    for field, count in (("workers", request.workers), ("replicas", request.replicas)):
+        if count is not None and count < 1:
+            raise UsageError(f"{field} {count}: must be at least 1")
+    if request.act_timeout_s <= 0:
+        raise UsageError(f"act_timeout_s {request.act_timeout_s:g}: must be above 0 seconds")
+    return min(request.workers or len(os.sched_getaffinity(0)), episodes)
+
+
+def estimate(plan: EvaluationPlan) -> Estimate:
+    """Guess from earlier runs of the same benchmark in the same place; without any, from the horizons."""
+    known = _seconds_by_task(plan)
+    assumed = {e.task: sum(s.horizon for s in e.segments) * ASSUMED_STEP_S for e in plan.episodes}
+    work = sum(known.get(episode.task, assumed[episode.task]) for episode in plan.episodes)
+    if known:
+        basis = "from earlier runs here"
+    else:
+        basis = f"at most, at {ASSUMED_STEP_S * 1000:g} ms a control step; no earlier run here"
+    return Estimate(ASSUMED_START_S + work / plan.workers, basis)
+
+
+def _seconds_by_task(plan: EvaluationPlan) -> dict[str, float]:
+    seconds: dict[str, list[float]] = {}
+    for run in list_runs(plan.directory.parent):
+        if run.state in ("complete", "partial") and run.benchmark == plan.definition.id:
+            for record in _readable(run.directory):
+                seconds.setdefault(record.task, []).append(record.episode_s + record.teardown_s)
+    return {task: fmean(values) for task, values in seconds.items()}
+
+
+def _readable(directory: Path) -> tuple[EpisodeRecord, ...]:
+    """An estimate must not fail because an old run is damaged."""
+    try:
+        return read_episodes(directory)
+    except UsageError:
+        return ()

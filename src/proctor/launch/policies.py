@@ -1,0 +1,148 @@
+"""What a user may name as a policy, and what is recorded of it.
+
+a Policy object             served by the calling process
+file.py:Class, module:Class served by a process of its own, in this interpreter or another
+file.json                   a policy process file: the command that serves it
+unix:/path/to/socket        a server that is already running
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from proctor.errors import UsageError
+from proctor.policy import Policy, PolicyRuntimeConfig, load_policy_runtime_config
+from proctor.results import PolicyRecord
+
+ENDPOINT: Final = re.compile(r"^([a-z][a-z0-9+.-]*):(?=/)")
+HIDDEN: Final = "(hidden)"
+_SECRET: Final = re.compile(r"token|secret|password|passwd|api_?key|credential", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HeldPolicy:
+    """A Policy object of the calling process."""
+
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class ClassPolicy:
+    """A class, constructed with `args` in a process of its own."""
+
+    spec: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    python: str | None = None
+    """Interpreter to run it in: a path, `env:NAME` for a built environment, None for this one."""
+
+
+@dataclass(frozen=True)
+class CommandPolicy:
+    """A command that serves the policy on the socket it is told."""
+
+    config: PolicyRuntimeConfig
+
+
+@dataclass(frozen=True)
+class RunningPolicy:
+    """A server somebody else looks after."""
+
+    endpoint: str
+
+
+PolicySource: TypeAlias = HeldPolicy | ClassPolicy | CommandPolicy | RunningPolicy
+
+
+def policy_source(
+    policy: str | Path | Policy, args: Mapping[str, Any] | None = None, python: str | None = None
+) -> PolicySource:
+    """Tell which kind of policy was named.
+
+    Raises UsageError for something that is none, or for arguments where no constructor takes them, and
+    PolicyConfigError for a wrong process file.
+    """
+    if isinstance(policy, Policy):
+        _refuse(args, python, "a policy object is already constructed")
+        return HeldPolicy(policy)
+    text = str(policy)
+    if ENDPOINT.match(text):
+        _refuse(args, python, f"{text} is already running")
+        return RunningPolicy(text)
+    if text.endswith(".json"):
+        _refuse(args, python, "a policy process file has its own command line")
+        return CommandPolicy(load_policy_runtime_config(text))
+    if ":" not in text:
+        raise UsageError(
+            f"policy {text!r} is none of file.py:Class, module:Class, a policy process file (.json), "
+            "or the endpoint of a running server (unix:/path)"
+        )
+    return ClassPolicy(text, dict(args or {}), python)
+
+
+def _refuse(args: Mapping[str, Any] | None, python: str | None, reason: str) -> None:
+    if args:
+        raise UsageError(f"policy arguments ({', '.join(args)}) cannot be given: {reason}")
+    if python is not None:
+        raise UsageError(f"a policy interpreter ({python}) cannot be given: {reason}")
+
+
+def policy_record(source: PolicySource, checkpoint: str | None) -> PolicyRecord:
+    """What is recorded of a policy: what was asked for, and digests of its files. Holds no secret."""
+    digest = digest_of(Path(checkpoint)) if checkpoint else None
+    match source:
+        case HeldPolicy(policy):
+            cls = type(policy)
+            spec, file, args = f"object:{cls.__module__}.{cls.__qualname__}", _source_file(cls), {}
+        case ClassPolicy():
+            name = source.spec.rpartition(":")[0]
+            spec, file, args = source.spec, Path(name) if name.endswith(".py") else None, shown(source.args)
+        case CommandPolicy(config):
+            spec, file, args = str(config.path), config.path, {}
+        case RunningPolicy(endpoint):
+            spec, file, args = endpoint, None, {}
+    return PolicyRecord(
+        spec=spec,
+        args=args,
+        checkpoint=checkpoint,
+        checkpoint_sha256=digest,
+        file_sha256=digest_of(file) if file else None,
+    )
+
+
+def policy_identity(record: PolicyRecord) -> str:
+    """One text per policy: a run may be resumed only with an equal one."""
+    return msgspec.json.encode(record, order="deterministic").decode()
+
+
+def shown(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as they may be written down: values whose name says secret are left out."""
+    return {name: HIDDEN if _SECRET.search(name) else value for name, value in args.items()}
+
+
+def digest_of(path: Path) -> str | None:
+    """SHA-256 over a file, or over the names and contents of a folder's files; None if there is neither."""
+    if path.is_file():
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    if not path.is_dir():
+        return None
+    whole = hashlib.sha256()
+    for file in sorted(inner for inner in path.rglob("*") if inner.is_file()):
+        whole.update(f"{file.relative_to(path).as_posix()}\0{digest_of(file)}\n".encode())
+    return whole.hexdigest()
+
+
+def _source_file(cls: type) -> Path | None:
+    try:
+        name = inspect.getsourcefile(cls)
+    except (OSError, TypeError):
+        return None
+    return Path(name) if name else None

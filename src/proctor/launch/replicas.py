@@ -1,0 +1,214 @@
+"""Policy replicas: served, loaded for the benchmark, watched, and built again when they die or hang.
+
+Loading may take minutes, so each replica is prepared on a thread of its own while the run goes on being
+watched. Workers keep trying to reach a replica that is being rebuilt.
+"""
+
+from __future__ import annotations
+
+import socket as sockets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from proctor.errors import PolicyFault, PolicyLoadError, ProctorError, UsageError
+from proctor.launch.restarts import Restarts
+from proctor.launch.servers import Server
+from proctor.launch.supervisor import Child, last_words, log_tail, stop_all, wait_for_news
+from proctor.limits import (
+    HEALTH_EVERY_S,
+    HUNG_ACT_TIMEOUTS,
+    LOAD_TIMEOUT_S,
+    MAX_REPLICA_REBUILDS,
+    SERVER_READY_S,
+)
+from proctor.policy import SessionContext
+from proctor.wire.local import PolicyClient
+from proctor.wire.opening import prepare
+from proctor.wire.session import SessionDescription
+
+_CONNECT_EVERY_S = 0.05
+
+
+class Replica:
+    """One policy server and what is known of it. Used from one thread; `prepare` runs on another."""
+
+    def __init__(self, name: str, server: Server, context: SessionContext, act_timeout_s: float) -> None:
+        self.name, self.server = name, server
+        self.description: SessionDescription | None = None
+        """What was negotiated, once; a rebuilt replica has to negotiate the same."""
+        self.failure: ProctorError | None = None
+        """Why this replica cannot be used any more."""
+        self._context = context
+        self._hung_s = HUNG_ACT_TIMEOUTS * act_timeout_s
+        self._restarts = Restarts(MAX_REPLICA_REBUILDS)
+        self._preparation: _Preparation | None = None
+        self._health_at = 0.0
+
+    @property
+    def child(self) -> Child | None:
+        """The process that is ours to supervise, if there is one."""
+        return self.server.child
+
+    @property
+    def ready(self) -> bool:
+        """Loaded, and as far as is known alive."""
+        return self.description is not None and self._preparation is None
+
+    def start(self) -> None:
+        """Start the server and its preparation."""
+        self.server.start()
+        # A preparation that still waits for a dead predecessor finds the new server at the same address.
+        if self._preparation is None:
+            self._preparation = _Preparation(self.name, self.server.endpoint, self._context)
+
+    def mind(self) -> None:
+        """Notice what has become of it and act: take over a preparation, rebuild a dead or hung process."""
+        if self.failure is not None:
+            return
+        try:
+            if self._ended():
+                self._rebuild()
+            elif self._preparation is not None:
+                self._take_preparation()
+            elif self.child is not None and time.monotonic() >= self._health_at:
+                self._health_at = time.monotonic() + HEALTH_EVERY_S
+                self._kill_if_hung(self.child)
+        except ProctorError as error:
+            self.failure = error
+
+    def _ended(self) -> bool:
+        return self.child is not None and not self.child.running
+
+    def _rebuild(self) -> None:
+        assert self.child is not None
+        if self.description is None:
+            raise _start_failure(self.child)
+        if self._restarts.due(f"{self.name} ended: {self.child.exit}\n{log_tail(self.child.order.log)}"):
+            self.start()
+
+    def _take_preparation(self) -> None:
+        preparation = self._preparation
+        assert preparation is not None
+        if preparation.running:
+            return
+        self._preparation = None
+        if preparation.error is not None:
+            if isinstance(preparation.error, PolicyFault) and self._ends_now():
+                return
+            raise preparation.error
+        assert preparation.description is not None
+        if self.description is not None:
+            require_same(self.name, self.description, f"{self.name} rebuilt", preparation.description)
+        self.description = preparation.description
+        self._health_at = time.monotonic() + HEALTH_EVERY_S
+
+    def _ends_now(self) -> bool:
+        """Whether the process behind a failed preparation is gone, which is then the better explanation."""
+        if self.child is None:
+            return False
+        wait_for_news([self.child], 0.2)
+        return not self.child.running
+
+    def _kill_if_hung(self, child: Child) -> None:
+        try:
+            with PolicyClient(self.server.endpoint.removeprefix("unix:")) as client:
+                health = client.health()
+        except ProctorError:
+            return  # dying, or inside a call that lets no other thread run: the workers' deadlines count
+        if health.busy_s > self._hung_s:
+            child.kill()
+
+
+class _Preparation:
+    """Waits for a server and loads its policy, on a thread."""
+
+    def __init__(self, name: str, endpoint: str, context: SessionContext) -> None:
+        self.description: SessionDescription | None = None
+        self.error: ProctorError | None = None
+        self._endpoint, self._context = endpoint, context
+        self._thread = threading.Thread(target=self._run, name=f"prepare {name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._wait_for_listener()
+            self.description = prepare(self._endpoint, self._context, timeout_s=LOAD_TIMEOUT_S)
+        except ProctorError as error:
+            self.error = error
+
+    def _wait_for_listener(self) -> None:
+        """Imports may take longer than any request is allowed to."""
+        path = self._endpoint.removeprefix("unix:")
+        deadline = time.monotonic() + SERVER_READY_S
+        while time.monotonic() < deadline:
+            with sockets.socket(sockets.AF_UNIX) as probe:
+                try:
+                    probe.connect(path)
+                except OSError:
+                    time.sleep(_CONNECT_EVERY_S)
+                else:
+                    return
+
+
+def _start_failure(child: Child) -> ProctorError:
+    """What a process that ended before it was loaded has to say: its last words, with the right address."""
+    assert child.exit is not None
+    usage, policy = 2, 4
+    if child.exit.code == usage:
+        return UsageError(last_words(child.order.log))
+    if child.exit.code == policy:
+        return PolicyLoadError(last_words(child.order.log))
+    tail = log_tail(child.order.log)
+    return PolicyLoadError(f"{child.name} ended before its policy was loaded: {child.exit}\n{tail}")
+
+
+def require_same(first: str, agreed: SessionDescription, name: str, other: SessionDescription) -> None:
+    """Raise PolicyLoadError naming the field in which two replicas negotiated differently."""
+    for field in agreed.__struct_fields__:
+        mine, theirs = getattr(agreed, field), getattr(other, field)
+        if field != "endpoint" and mine != theirs:
+            raise PolicyLoadError(
+                f"replicas resolved different contracts: {field} is {mine!r} in {first} "
+                f"and {theirs!r} in {name}; load() must declare the same on every replica"
+            )
+
+
+@contextmanager
+def served(replicas: Sequence[Replica], hurry: Callable[[], bool]) -> Iterator[None]:
+    """Start all replicas; at the end let all of them unload at the same time, or kill them once `hurry()`."""
+    try:
+        for replica in replicas:
+            replica.start()
+        yield
+    finally:
+        for replica in replicas:
+            replica.server.stop()
+        stop_all(children_of(replicas), hurry=hurry)
+
+
+def children_of(replicas: Sequence[Replica]) -> list[Child]:
+    """Return the processes among the servers."""
+    return [replica.child for replica in replicas if replica.child is not None]
+
+
+def prepare_all(replicas: Sequence[Replica]) -> tuple[SessionDescription, ...]:
+    """Wait until every replica is loaded and negotiated the same; returns what was negotiated.
+
+    Raises what went wrong with the first that failed.
+    """
+    while not all(replica.ready for replica in replicas):
+        wait_for_news(children_of(replicas), _CONNECT_EVERY_S)
+        for replica in replicas:
+            replica.mind()
+            if replica.failure is not None:
+                raise replica.failure
+    descriptions = tuple(replica.description for replica in replicas if replica.description is not None)
+    for replica, description in zip(replicas, descriptions, strict=True):
+        require_same(replicas[0].name, descriptions[0], replica.name, description)
+    return descriptions

@@ -1,0 +1,149 @@
+"""Ways to have one policy server: in this process, as a child process, or already running.
+
+A Server is started, may be looked after, and is stopped. Only a child can be built again: of the others,
+nobody but their owner knows how.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from proctor.errors import UsageError
+from proctor.launch import environments
+from proctor.launch.policies import ClassPolicy, CommandPolicy, HeldPolicy, PolicySource, RunningPolicy
+from proctor.launch.supervisor import Child, Order
+from proctor.launch.surroundings import BOOTSTRAP, host_environment
+from proctor.limits import UNLOAD_TIMEOUT_S
+from proctor.policy import Policy
+from proctor.wire.local import PolicyServer
+
+SERVE_MODULE = "proctor.wire.local.serve"
+
+
+class Server(Protocol):
+    """One policy server."""
+
+    endpoint: str
+    child: Child | None
+    """The process that can be killed and built again, if there is one."""
+
+    def start(self) -> None:
+        """Start it, again if it ran before. Does not wait."""
+        ...
+
+    def stop(self) -> None:
+        """Let it unload and end. Waits, for children at most until they are killed."""
+        ...
+
+
+class HeldServer:
+    """Serves a Policy object of the calling process, on threads of its own."""
+
+    child: Child | None = None
+
+    def __init__(self, policy: Policy, socket: Path, accept_batching: bool) -> None:
+        self.endpoint = f"unix:{socket}"
+        self._server = PolicyServer(policy, socket, accept_batching=accept_batching)
+
+    def start(self) -> None:
+        """Listen and serve."""
+        self._server.__enter__()
+
+    def stop(self) -> None:
+        """Unload the policy."""
+        self._server.close()
+
+
+class ChildServer:
+    """A supervised process that serves the policy; `order` makes the order to start it."""
+
+    def __init__(self, socket: Path, order: Callable[[], Order]) -> None:
+        self.endpoint = f"unix:{socket}"
+        self.child: Child | None = None
+        self._order = order
+
+    def start(self) -> None:
+        """Start a fresh process."""
+        self.child = Child(self._order())
+
+    def stop(self) -> None:
+        """Ask it to end; whoever waits for all children waits for this one too."""
+        if self.child is not None:
+            self.child.stop()
+
+
+class ForeignServer:
+    """A server that somebody else started and will stop."""
+
+    child: Child | None = None
+
+    def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
+
+    def start(self) -> None:
+        """Nothing to do."""
+
+    def stop(self) -> None:
+        """Nothing to do."""
+
+
+def make_server(
+    source: PolicySource, replica: int, socket: Path, log: Path, *, accept_batching: bool
+) -> Server:
+    """Choose what fits the source. Raises UsageError or EnvironmentMissing for a wrong interpreter."""
+    name = f"replica-{replica}"
+    match source:
+        case HeldPolicy(policy):
+            return HeldServer(policy, socket, accept_batching)
+        case RunningPolicy(endpoint):
+            return ForeignServer(endpoint)
+        case ClassPolicy():
+            command = _serve_command(source, socket, accept_batching)
+            return ChildServer(socket, lambda: _order(name, command, socket, log, replica, None))
+        case CommandPolicy(config):
+            if accept_batching:
+                raise UsageError(f"accept_batching: {config.path} has its own command line; pass it there")
+            command = list(config.command)
+            return ChildServer(socket, lambda: _order(name, command, socket, log, replica, config.cwd))
+
+
+def _order(
+    name: str, command: list[str], socket: Path, log: Path, replica: int, directory: Path | None
+) -> Order:
+    variables = {
+        "PROCTOR_POLICY_SOCKET": str(socket),
+        "EVOSTUDIO_INFERENCE_SOCKET": str(socket),
+        "EVOSTUDIO_REPLICA_ID": str(replica),
+    }
+    return Order(
+        name=name,
+        command=command,
+        log=log,
+        environment={**host_environment(), **variables},
+        directory=directory,
+        announces=False,
+        grace_s=UNLOAD_TIMEOUT_S,
+    )
+
+
+def _serve_command(source: ClassPolicy, socket: Path, accept_batching: bool) -> list[str]:
+    command = [str(_python(source.python)), str(BOOTSTRAP), SERVE_MODULE]
+    command += ["--policy", source.spec, "--socket", str(socket)]
+    for name, value in source.args.items():
+        command += ["--policy-arg", f"{name}={json.dumps(value)}"]
+    return [*command, "--accept-batching"] if accept_batching else command
+
+
+def _python(named: str | None) -> Path:
+    if named is None:
+        return environments.interpreter(environments.HOST)
+    if named.startswith("env:"):
+        return environments.interpreter(named.removeprefix("env:"))
+    path = Path(named).expanduser()
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise UsageError(f"policy interpreter {named!r} is not a program; valid: a path, or env:NAME")
+    return path.absolute()

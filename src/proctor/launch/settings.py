@@ -1,0 +1,71 @@
+"""From what was planned and negotiated to the settings every worker gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.benchmarks.definition import BenchmarkDefinition
+from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec, privileged_features
+from proctor.errors import PolicyLoadError, UnknownNameError
+from proctor.evaluation.protocol import RunSettings
+from proctor.launch.planning import EvaluationPlan
+from proctor.launch.policies import CommandPolicy
+from proctor.policy import SessionContext
+from proctor.wire.session import SessionDescription
+
+
+def session_context(plan: EvaluationPlan, replica: int) -> SessionContext:
+    """What one replica is told when it loads. Privileged features are not offered: a policy asks by name."""
+    definition = plan.definition
+    metadata = {
+        "replica_id": replica,
+        "execute_steps": plan.execute_steps,
+        "control_hz": definition.control_hz,
+        "horizon": {task.id: task.horizon for task in definition.tasks if task.id in plan.tasks},
+    }
+    if isinstance(plan.source, CommandPolicy):
+        metadata["benchmark_config"] = plan.source.config.benchmark_config.get(definition.family, {})
+    return SessionContext(
+        session_id=f"{definition.family}-{plan.suite}-replica-{replica}",
+        checkpoint_path=plan.request.checkpoint or "",
+        benchmark=benchmark_spec(definition, plan.suite),
+        metadata=metadata,
+    )
+
+
+def run_settings(plan: EvaluationPlan, descriptions: Sequence[SessionDescription]) -> RunSettings:
+    """Settings of the run, from replicas that negotiated the same.
+
+    Raises PolicyLoadError for a privileged feature the benchmark does not have.
+    """
+    request, definition = plan.request, plan.definition
+    observe = observed_features(definition, descriptions[0].capabilities.required_features)
+    return RunSettings(
+        run=plan.name,
+        benchmark=definition,
+        benchmark_hash=plan.version.hash,
+        run_seed=request.run_seed,
+        execute_steps=plan.execute_steps,
+        action_representation=descriptions[0].action_representation,
+        policy_endpoints=tuple(description.endpoint for description in descriptions),
+        observe=observe,
+        record=request.record,
+        record_features=() if request.record == "none" else filmed_features(definition, observe),
+        act_timeout_s=request.act_timeout_s,
+        run_directory=str(plan.directory),
+    )
+
+
+def observed_features(definition: BenchmarkDefinition, required: Sequence[str]) -> tuple[str, ...]:
+    """Features sent to the policy, as the definition orders them: the benchmark's and those it requires."""
+    privileged = privileged_features(definition)
+    for name in required:
+        if name.startswith(PRIVILEGED_PREFIX) and name not in privileged:
+            raise PolicyLoadError(str(UnknownNameError("privileged feature", name, privileged)))
+    return tuple(f.name for f in definition.features if f.required or f.name in required)
+
+
+def filmed_features(definition: BenchmarkDefinition, observe: Sequence[str]) -> tuple[str, ...]:
+    """Images in the video: those the policy sees, else the benchmark's first."""
+    images = [feature.name for feature in definition.features if feature.kind == "image"]
+    return tuple(name for name in images if name in observe) or tuple(images[:1])

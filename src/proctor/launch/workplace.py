@@ -1,0 +1,87 @@
+"""Places a run needs on this machine: its directory, a directory for sockets, an environment for workers."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from proctor.errors import UsageError
+from proctor.launch import environments, graphics
+from proctor.launch.surroundings import worker_environment
+from proctor.results import list_runs
+from proctor.results.runs import STORE_NAME
+
+LOCK_FILE: Final = ".launch.lock"
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where workers run."""
+
+    interpreter: Path
+    environment: Mapping[str, str]
+    directory: Path
+    """Of the run."""
+
+
+def make_workplace(environment: str, directory: Path, say: Callable[[str], None]) -> Workplace:
+    """Build the simulator environment if it is missing, and choose how it renders.
+
+    Graphics come first: without them nothing of size is downloaded. Raises EnvironmentMissing with the apt
+    line, or InfrastructureFault with what uv said.
+    """
+    if environment == environments.HOST:
+        return Workplace(environments.interpreter(environment), worker_environment(None), directory)
+    renders = environments.find(environment).graphics == "mujoco"
+    chosen = graphics.choose() if renders else None
+    if not environments.is_built(environments.find(environment)):
+        environments.build(environment, say)
+    return Workplace(environments.interpreter(environment), worker_environment(chosen), directory)
+
+
+@contextmanager
+def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
+    """Make the run's directory, or find it, and be its only launcher while the block lasts.
+
+    Raises UsageError for a run that exists, for one to resume that does not, and for one that is running.
+    """
+    exists = (directory / STORE_NAME).exists()
+    if exists and not resume:
+        raise UsageError(f"run {directory.name!r} exists; go on with it (--resume) or choose another name")
+    if resume and not exists:
+        known = ", ".join(run.name for run in list_runs(directory.parent)) or "(none)"
+        raise UsageError(f"run {directory.name!r} cannot be resumed: it never started. Runs there: {known}")
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / LOCK_FILE).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"run {directory.name!r} is being run by another process") from None
+        yield
+
+
+@contextmanager
+def socket_directory(run: Path) -> Iterator[Path]:
+    """A private directory with a short path, for the addresses of Unix sockets (107 bytes at most).
+
+    It is named after the run, so that what a killed launcher left is used again and removed. Raises
+    UsageError if somebody else has taken the name.
+    """
+    name = f"proctor-{os.geteuid()}-{hashlib.sha256(os.fsencode(run)).hexdigest()[:12]}"
+    place = Path(tempfile.gettempdir()) / name
+    place.mkdir(mode=0o700, exist_ok=True)
+    found = place.lstat()
+    if place.is_symlink() or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise UsageError(f"{place} is not a private directory of this user; remove it or set TMPDIR")
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
