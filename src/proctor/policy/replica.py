@@ -12,7 +12,9 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from proctor.errors import (
     InvalidActionError,
@@ -40,7 +42,7 @@ from proctor.policy.chunk import ActionChunk
 from proctor.policy.context import EpisodeContext, SessionContext
 from proctor.policy.episodes import Episodes
 from proctor.policy.lifecycle import Policy, PolicyState
-from proctor.policy.observation import Observation
+from proctor.policy.observation import FeatureValue, Observation
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import (
     admit_observation,
@@ -51,6 +53,8 @@ from proctor.policy.validation import (
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
+_Form = tuple[np.dtype[Any], tuple[int, ...]] | None
+"""All that `admit_observation` looks at in a feature: dtype and shape of an array, None for text."""
 
 
 class Replica:
@@ -65,6 +69,8 @@ class Replica:
         """The hook that is running and when it began; read by other threads."""
         self._policy = policy
         self._clock = clock
+        self._admitted: dict[str, _Form] | None = None
+        """Names and forms of the features that were admitted last: what looks the same needs no new check."""
 
     def answer(self, request: Request, owner: Owner) -> Answer:
         """Fulfil a request, or say why not. Only what is not an `Exception` passes through."""
@@ -79,7 +85,12 @@ class Replica:
         assert self.benchmark is not None
         assert self.capabilities is not None
         self.episodes.use(observation.episode_id, owner, self._clock())
-        return admit_observation(observation, self.benchmark, self.capabilities)
+        forms = {name: _form(value) for name, value in observation.features.items()}
+        if forms == self._admitted:
+            return observation
+        observation = admit_observation(observation, self.benchmark, self.capabilities)
+        self._admitted = {name: _form(value) for name, value in observation.features.items()}
+        return observation
 
     def infer(self, observations: Sequence[Observation]) -> list[Answer]:
         """One answer to each of these admitted observations, from one inference if the policy manages.
@@ -258,6 +269,10 @@ class Replica:
             raise PolicyRaisedError(f"{name}() raised {type(error).__name__}: {error}") from error
         finally:
             self.doing = None
+
+
+def _form(value: FeatureValue) -> _Form:
+    return None if isinstance(value, str) else (value.dtype, value.shape)
 
 
 def failure(error: ProctorError) -> Failure:

@@ -6,7 +6,6 @@ NaN and infinity pass through unchanged: what a value may be is decided where it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from mmap import mmap
@@ -43,16 +42,20 @@ def dtype_name(array: NDArray[Any]) -> str:
 
 def array_bytes(dtype: str, shape: Sequence[int]) -> int:
     """Bytes of such an array. Raises `ProtocolError` for a dtype, rank, dimension or size out of bounds."""
-    if dtype not in DTYPES:
+    known = DTYPES.get(dtype)
+    if known is None:
         raise ProtocolError(f"dtype {dtype!r} does not travel; valid: {', '.join(_NAMES)}")
     if len(shape) > MAX_ARRAY_RANK:
         raise ProtocolError(f"array has {len(shape)} dimensions, at most {MAX_ARRAY_RANK} travel")
-    if any(size < 0 for size in shape):
-        raise ProtocolError(f"array shape {tuple(shape)} has a negative dimension")
-    itemsize = DTYPES[dtype].itemsize
-    if math.prod(max(size, 1) for size in shape) * itemsize > MAX_ARRAY_BYTES:
+    elements = bound = 1
+    for size in shape:
+        if size < 0:
+            raise ProtocolError(f"array shape {tuple(shape)} has a negative dimension")
+        elements *= size
+        bound *= size or 1
+    if bound * known.itemsize > MAX_ARRAY_BYTES:
         raise ProtocolError(f"array shape {tuple(shape)} is over {MAX_ARRAY_BYTES} bytes")
-    return math.prod(shape) * itemsize
+    return elements * known.itemsize
 
 
 def copier(dtype: str, shape: Sequence[int], memory: Bytes, offset: int = 0) -> Callable[[], NDArray[Any]]:
@@ -76,4 +79,6 @@ def decode_array(dtype: str, shape: Sequence[int], data: Bytes) -> NDArray[Any]:
     expected = array_bytes(dtype, shape)
     if len(data) != expected:
         raise ProtocolError(f"{dtype} array of shape {tuple(shape)} takes {expected} bytes, got {len(data)}")
-    return copier(dtype, shape, data)()
+    if dtype == "bool":
+        return np.not_equal(np.frombuffer(data, np.uint8).reshape(shape), 0)
+    return np.frombuffer(data, DTYPES[dtype]).reshape(shape).copy()

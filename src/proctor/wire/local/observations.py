@@ -68,8 +68,8 @@ class _WritePlan:
 class ObservationWriter:
     """The client's end."""
 
-    def __init__(self, announce: Announce, *, inline: bool = not memory.AVAILABLE) -> None:
-        self.inline = inline
+    def __init__(self, announce: Announce) -> None:
+        self.inline = not memory.AVAILABLE
         """Whether arrays travel in the frame's body."""
         self._announce = announce
         self._memory: mmap | None = None

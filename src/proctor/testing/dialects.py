@@ -1,0 +1,447 @@
+"""Conformance kit for dialects: does a PolicySession keep the rules of `proctor.wire.session`?
+
+    class TestMine(DialectConformance):
+        @pytest.fixture
+        def serve(self, tmp_path: Path) -> Serve:
+            return lambda policy: my_server_in_this_process(policy, tmp_path)
+
+`serve(policy)` is a context manager that serves the policy from this process, has it loaded for PROBE_SPEC,
+and gives a function that opens a session with a deadline for act in seconds. The rules speak of a
+`ProbePolicy`, which does what the instruction of an observation says.
+"""
+# ruff: noqa: D102 - the names of the tests are the rules
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from proctor.errors import (
+    DeadlineError,
+    InvalidActionError,
+    PolicyFault,
+    PolicyRaisedError,
+    RequestRefusedError,
+)
+from proctor.policy import (
+    ActionChunk,
+    ActionSpec,
+    BenchmarkSpec,
+    EpisodeContext,
+    FeatureKind,
+    FeatureSpec,
+    Observation,
+    Policy,
+    PolicyCapabilities,
+    SessionContext,
+)
+from proctor.wire.session import PolicySession
+
+Open = Callable[[float], PolicySession]
+Serve = Callable[[Policy], AbstractContextManager[Open]]
+
+PATIENT_S: Final = 10.0
+"""Deadline in seconds where none shall pass."""
+HASTY_S: Final = 0.05
+"""Deadline in seconds that shall pass."""
+
+PROBE_SPEC: Final = BenchmarkSpec(
+    name="probe",
+    suite="all",
+    protocol_version="1",
+    features=(
+        FeatureSpec("images.camera", FeatureKind.IMAGE, dtype="uint8", shape=(4, 6, 3)),
+        FeatureSpec("state.pose", FeatureKind.STATE, dtype="float32", shape=(3,)),
+        FeatureSpec("language.instruction", FeatureKind.LANGUAGE),
+        FeatureSpec("state.contact", FeatureKind.STATE, required=False, dtype="bool", shape=(None,)),
+    ),
+    action=ActionSpec(name="probe.pose", description="the pose, given back", dimension=3),
+    supported_action_representations=("probe.pose-v1",),
+    default_action_representation="probe.pose-v1",
+)
+
+Fault = Callable[["ProbePolicy", NDArray[Any]], Any]
+FAULTS: Final[dict[str, Fault]] = {
+    "not a number": lambda policy, pose: ActionChunk(pose * np.float32("nan")),
+    "infinite": lambda policy, pose: ActionChunk(pose * np.float32("inf")),
+    "wrong dtype": lambda policy, pose: ActionChunk(pose.astype(np.float64)),
+    "wrong dimension": lambda policy, pose: ActionChunk(pose[:2]),
+    "wrong length": lambda policy, pose: ActionChunk(np.tile(pose, (7, 1))),
+    "empty": lambda policy, pose: ActionChunk(np.zeros((0, 3), np.float32)),
+    "a list": lambda policy, pose: [0.0, 0.0, 0.0],
+    "objects": lambda policy, pose: ActionChunk(np.array([None, "1", {}], dtype=object)),
+    "nothing": lambda policy, pose: None,
+}
+"""What a policy must not answer, by the instruction that makes ProbePolicy do it."""
+
+
+class ProbePolicy(Policy):
+    """Gives back the pose, and keeps what it was given; other instructions than `echo` make it misbehave.
+
+    `raise` raises, `wait` blocks until `release` is set (`waiting` is set meanwhile), and those of FAULTS.
+    """
+
+    def __init__(self, **capabilities: Any) -> None:
+        self.calls: list[tuple[str, str]] = []
+        """Hooks in the order they were called, with the episode; empty where there is none."""
+        self.contexts: list[EpisodeContext] = []
+        self.observations: list[Observation] = []
+        self.threads: set[int] = set()
+        self.waiting = threading.Event()
+        self.release = threading.Event()
+        self._capabilities = capabilities
+
+    def load(self, context: SessionContext) -> PolicyCapabilities:
+        """Declare chunks of one or two actions."""
+        self._note("load", "")
+        declared: dict[str, Any] = {
+            "supported_benchmarks": ("probe",),
+            "required_features": ("state.pose",),
+            "supported_action_chunk_sizes": (1, 2),
+            "uses_seed": True,
+        }
+        return PolicyCapabilities(**{**declared, **self._capabilities})
+
+    def reset(self, context: EpisodeContext) -> None:
+        """Raise if the task is called `raise`."""
+        self._note("reset", context.episode_id)
+        self.contexts.append(context)
+        if context.task_id == "raise":
+            raise ValueError("told to raise in reset")
+
+    def act(self, observation: Observation) -> ActionChunk:
+        """Do what the instruction says."""
+        self._note("act", observation.episode_id)
+        return self._answer(observation)
+
+    def act_batch(self, observations: tuple[Observation, ...]) -> tuple[ActionChunk, ...]:
+        """`act` for each."""
+        self._note("act_batch", ",".join(observation.episode_id for observation in observations))
+        return tuple(self._answer(observation) for observation in observations)
+
+    def end_episode(self, episode_id: str) -> None:
+        """Raise if the episode is called `raise`."""
+        self._note("end_episode", episode_id)
+        if episode_id == "raise":
+            raise ValueError("told to raise in end_episode")
+
+    def unload(self) -> None:
+        """Be counted."""
+        self._note("unload", "")
+
+    def hooks(self, episode_id: str) -> list[str]:
+        """Hooks that were called for an episode."""
+        return [hook for hook, episode in self.calls if episode == episode_id]
+
+    def _answer(self, observation: Observation) -> ActionChunk:
+        self.observations.append(observation)
+        instruction, pose = observation.features["language.instruction"], observation.features["state.pose"]
+        assert isinstance(instruction, str)
+        assert isinstance(pose, np.ndarray)
+        if instruction == "raise":
+            raise ValueError("told to raise in act")
+        if instruction == "wait":
+            self.waiting.set()
+            self.release.wait(PATIENT_S)
+        fault = FAULTS.get(instruction)
+        chunk: ActionChunk = ActionChunk(pose) if fault is None else fault(self, pose)
+        return chunk
+
+    def _note(self, hook: str, episode_id: str) -> None:
+        self.calls.append((hook, episode_id))
+        self.threads.add(threading.get_ident())
+
+
+def probe_context() -> SessionContext:
+    """What a probe is loaded with."""
+    return SessionContext("probe", "", PROBE_SPEC)
+
+
+def probe_episode(episode_id: str, task_id: str = "task", **fields: Any) -> EpisodeContext:
+    """An episode of the probe."""
+    return EpisodeContext(episode_id, task_id, **fields)
+
+
+def probe_observation(
+    episode_id: str, step: int = 0, instruction: str = "echo", **fields: Any
+) -> Observation:
+    """An observation whose arrays are made from `step`, so that no two steps look alike."""
+    features: dict[str, Any] = {
+        "images.camera": np.random.default_rng(step).integers(0, 256, (4, 6, 3), dtype=np.uint8),
+        "state.pose": np.array([step, -step, step / 4], dtype=np.float32),
+        "language.instruction": instruction,
+    }
+    return Observation(episode_id, step, features, **fields)
+
+
+class DialectConformance:
+    """One test per rule. Override `serve`."""
+
+    @pytest.fixture
+    def serve(self) -> Serve:
+        """See the module's description."""
+        raise NotImplementedError("override the fixture serve")
+
+    @pytest.fixture
+    def probe(self) -> Iterator[ProbePolicy]:
+        """The policy that is served."""
+        policy = ProbePolicy()
+        yield policy
+        policy.release.set()
+
+    @pytest.fixture
+    def open_session(self, serve: Serve, probe: ProbePolicy) -> Iterator[Open]:
+        """Opens sessions that are closed with the test."""
+        sessions: list[PolicySession] = []
+        with serve(probe) as connect:
+
+            def open_one(act_timeout_s: float = PATIENT_S) -> PolicySession:
+                sessions.append(connect(act_timeout_s))
+                return sessions[-1]
+
+            yield open_one
+            probe.release.set()
+            for session in sessions:
+                session.close()
+
+    @pytest.fixture
+    def session(self, open_session: Open) -> PolicySession:
+        """One session."""
+        return open_session(PATIENT_S)
+
+    def test_the_description_names_dialect_policy_and_contract(self, session: PolicySession) -> None:
+        description = session.description
+        assert description.dialect
+        assert description.endpoint
+        assert description.capabilities.supported_benchmarks == ("probe",)
+        assert description.action_representation == "probe.pose-v1"
+        assert description.action_representation_source == "benchmark_default"
+        assert description.seeds == "used"
+
+    def test_begin_tells_the_policy_everything(self, session: PolicySession, probe: ProbePolicy) -> None:
+        context = probe_episode(
+            "a",
+            metadata={"note": [1, "two", None]},
+            policy_seed=(1 << 63) - 1,
+            horizon=300,
+            control_hz=12.5,
+            instruction="pick it up",
+            segment=2,
+        )
+        session.begin(context)
+        assert probe.contexts == [context]
+
+    def test_act_brings_the_observation_and_its_own_answer(
+        self, session: PolicySession, probe: ProbePolicy
+    ) -> None:
+        session.begin(probe_episode("a"))
+        for step in range(3):
+            sent = probe_observation(
+                "a", step, timestamp_s=step / 8, inference_index=step, seed=(1 << 63) - 1 - step
+            )
+            chunk = session.act(sent)
+            np.testing.assert_array_equal(chunk.actions, sent.features["state.pose"])
+            _assert_same(probe.observations[-1], sent)
+
+    def test_what_the_policy_keeps_does_not_change(self, session: PolicySession, probe: ProbePolicy) -> None:
+        session.begin(probe_episode("a"))
+        for step in range(4):
+            session.act(probe_observation("a", step))
+        for step, kept in enumerate(probe.observations):
+            _assert_same(kept, probe_observation("a", step))
+
+    def test_what_the_policy_keeps_it_may_write_to(self, session: PolicySession, probe: ProbePolicy) -> None:
+        session.begin(probe_episode("a"))
+        sent = probe_observation("a", 1)
+        session.act(sent)
+        kept = probe.observations[-1].features["images.camera"]
+        assert isinstance(kept, np.ndarray)
+        kept[:] = 0
+        _assert_same(sent, probe_observation("a", 1))
+
+    def test_the_form_of_an_observation_may_change(self, session: PolicySession, probe: ProbePolicy) -> None:
+        session.begin(probe_episode("a"))
+        for step, size in enumerate((2, 5, 2, 1)):
+            sent = probe_observation("a", step)
+            sent.features["state.contact"] = np.arange(size) % 2 == 0
+            session.act(sent)
+            _assert_same(probe.observations[-1], sent)
+
+    def test_the_chunk_belongs_to_the_caller(self, session: PolicySession) -> None:
+        session.begin(probe_episode("a"))
+        first = session.act(probe_observation("a", 1))
+        first.actions[:] = 9
+        second = session.act(probe_observation("a", 1))
+        assert second.actions[0] == 1
+
+    def test_all_hooks_run_on_one_thread_that_is_not_the_callers(
+        self, session: PolicySession, probe: ProbePolicy
+    ) -> None:
+        session.begin(probe_episode("a"))
+        session.act(probe_observation("a"))
+        session.end("a", "success")
+        assert len(probe.threads) == 1
+        assert threading.get_ident() not in probe.threads
+
+    @pytest.mark.parametrize("instruction", [*FAULTS, "raise"])
+    def test_a_policys_fault_is_named_and_ends_only_its_episode(
+        self, open_session: Open, instruction: str
+    ) -> None:
+        faulty, other = open_session(PATIENT_S), open_session(PATIENT_S)
+        faulty.begin(probe_episode("faulty"))
+        other.begin(probe_episode("other"))
+        with pytest.raises((InvalidActionError, PolicyRaisedError)):
+            faulty.act(probe_observation("faulty", 0, instruction))
+        faulty.end("faulty", "policy_error")
+        faulty.begin(probe_episode("next"))
+        assert faulty.act(probe_observation("next", 2)).actions[0] == 2
+        assert other.act(probe_observation("other", 3)).actions[0] == 3
+
+    def test_a_policy_that_raises_in_reset_is_named(self, session: PolicySession, probe: ProbePolicy) -> None:
+        with pytest.raises(PolicyRaisedError, match="told to raise in reset"):
+            session.begin(probe_episode("a", "raise"))
+        session.end("a", "policy_error")
+        assert probe.hooks("a") == ["reset", "end_episode"]
+
+    def test_an_error_says_what_the_policy_raised_but_not_where(self, session: PolicySession) -> None:
+        session.begin(probe_episode("a"))
+        with pytest.raises(PolicyRaisedError, match="told to raise in act") as caught:
+            session.act(probe_observation("a", 0, "raise"))
+        assert "Traceback" not in str(caught.value)
+        assert __file__ not in str(caught.value)
+
+    def test_act_without_begin_is_refused_and_harms_nobody(
+        self, open_session: Open, probe: ProbePolicy
+    ) -> None:
+        careless, careful = open_session(PATIENT_S), open_session(PATIENT_S)
+        careful.begin(probe_episode("a"))
+        for _ in range(5):
+            with pytest.raises(RequestRefusedError):
+                careless.act(probe_observation("unknown"))
+        assert careful.act(probe_observation("a", 4)).actions[0] == 4
+        assert probe.hooks("unknown") == []
+
+    @pytest.mark.parametrize(
+        ("feature", "value"),
+        [
+            ("state.pose", np.zeros(8, np.float32)),
+            ("state.pose", np.zeros(3, np.float64)),
+            ("images.camera", "a text"),
+            ("language.instruction", np.zeros(3, np.float32)),
+        ],
+    )
+    def test_an_observation_that_is_not_the_specs_is_refused_and_harms_nobody(
+        self, session: PolicySession, probe: ProbePolicy, feature: str, value: Any
+    ) -> None:
+        session.begin(probe_episode("a"))
+        wrong = probe_observation("a")
+        wrong.features[feature] = value
+        for _ in range(5):
+            with pytest.raises(RequestRefusedError, match=feature):
+                session.act(wrong)
+        assert probe.observations == []
+        assert session.act(probe_observation("a", 2)).actions[0] == 2
+
+    def test_end_reaches_the_policy_and_never_raises(
+        self, session: PolicySession, probe: ProbePolicy
+    ) -> None:
+        for episode_id in ("a", "raise"):
+            session.begin(probe_episode(episode_id))
+            session.end(episode_id, "failure")
+            session.end(episode_id, "failure")
+            assert probe.hooks(episode_id) == ["reset", "end_episode"]
+
+    def test_an_episode_may_begin_again(self, session: PolicySession, probe: ProbePolicy) -> None:
+        session.begin(probe_episode("a"))
+        session.begin(probe_episode("a", segment=1))
+        session.end("a", "success")
+        session.begin(probe_episode("a"))
+        assert probe.hooks("a") == ["reset", "reset", "end_episode", "reset"]
+
+    def test_episodes_of_two_sessions_interleave(self, open_session: Open) -> None:
+        sessions = {name: open_session(PATIENT_S) for name in "ab"}
+        for name, session in sessions.items():
+            session.begin(probe_episode(name))
+        for step in range(1, 9):
+            name = "ab"[step % 2]
+            assert sessions[name].act(probe_observation(name, step)).actions[0] == step
+
+    def test_a_late_answer_is_never_used(self, open_session: Open, probe: ProbePolicy) -> None:
+        session = open_session(HASTY_S)
+        session.begin(probe_episode("slow"))
+        with pytest.raises(DeadlineError):
+            session.act(probe_observation("slow", 1, "wait"))
+        probe.release.set()
+        session.end("slow", "policy_error")
+        session.begin(probe_episode("next"))
+        assert session.act(probe_observation("next", 2)).actions[0] == 2
+        assert session.late_replies <= 1
+        assert "end_episode" in probe.hooks("slow")
+
+    def test_a_slow_policy_is_not_given_another_observation_than_the_one_sent(
+        self, open_session: Open, probe: ProbePolicy
+    ) -> None:
+        blocker, late = open_session(PATIENT_S), open_session(HASTY_S)
+        blocker.begin(probe_episode("blocker"))
+        late.begin(probe_episode("late"))
+        with _acting(blocker, probe_observation("blocker", 1, "wait")):
+            assert probe.waiting.wait(PATIENT_S)
+            for step in (5, 6):
+                with pytest.raises(DeadlineError):
+                    late.act(probe_observation("late", step))
+            probe.release.set()
+        late.end("late", "policy_error")
+        for seen in probe.observations:
+            _assert_same(seen, probe_observation(seen.episode_id, seen.step, _instruction(seen)))
+
+    def test_a_session_that_closes_ends_its_episodes(self, open_session: Open, probe: ProbePolicy) -> None:
+        leaving, staying = open_session(PATIENT_S), open_session(PATIENT_S)
+        leaving.begin(probe_episode("left"))
+        staying.begin(probe_episode("kept"))
+        leaving.close()
+        leaving.close()
+        for step in range(1000):
+            assert staying.act(probe_observation("kept", step)).actions[0] == step
+            if "end_episode" in probe.hooks("left"):
+                break
+        assert probe.hooks("left") == ["reset", "end_episode"]
+        assert "end_episode" not in probe.hooks("kept")
+
+
+@contextmanager
+def _acting(session: PolicySession, observation: Observation) -> Iterator[None]:
+    """Let another thread ask meanwhile; what it is answered is not looked at."""
+
+    def ask() -> None:
+        with suppress(PolicyFault):
+            session.act(observation)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(PATIENT_S)
+
+
+def _instruction(observation: Observation) -> str:
+    return str(observation.features["language.instruction"])
+
+
+def _assert_same(got: Observation, sent: Observation) -> None:
+    """Equal to the bit, features and fields."""
+    assert set(got.features) == set(sent.features)
+    for name, value in sent.features.items():
+        other = got.features[name]
+        if isinstance(value, np.ndarray):
+            assert isinstance(other, np.ndarray)
+            assert other.dtype == value.dtype
+        np.testing.assert_array_equal(other, value)
+    for field in ("episode_id", "step", "timestamp_s", "inference_index", "seed"):
+        assert getattr(got, field) == getattr(sent, field)
