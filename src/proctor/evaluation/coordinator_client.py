@@ -2,8 +2,7 @@
 
 Every request may be repeated safely: the coordinator answers a second one like the first (a claim whose
 answer got lost costs one lease's time). A coordinator that is silent is waited for as long as the worker's
-patience lasts; one that says that it cannot serve right now (503: no space, starting) is there, and is waited
-for without end.
+patience lasts; one that says that it cannot store anything right now is there, and is waited for without end.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from proctor.evaluation.protocol import (
     ClaimReply,
     ClaimRequest,
     EpisodeReport,
+    ErrorReply,
     FailRequest,
     HeartbeatReply,
     HeartbeatRequest,
@@ -36,7 +36,6 @@ from proctor.evaluation.protocol import (
 
 Reply = TypeVar("Reply", bound=Message)
 
-_BUSY: Final = frozenset({429, 502, 503, 504, 507})
 _REQUEST_TIMEOUT_S: Final = 10.0
 
 _log = logging.getLogger(__name__)
@@ -124,24 +123,28 @@ class CoordinatorClient:
             response = self._http.post(path, content=msgspec.json.encode(message))
         except httpx2.TransportError as error:
             raise CoordinatorGone(f"{self._url}{path}: {type(error).__name__}: {error}") from error
-        if response.status_code == 200:
+        if response.status_code == httpx2.codes.OK:
             return msgspec.json.decode(response.content, type=reply)
-        raise _refusal(response.status_code, f"{self._url}{path}: {response.status_code} {_detail(response)}")
+        raise _refusal(response.status_code, response.content, f"{self._url}{path}")
 
 
 class _Busy(CoordinatorGone):
     """The coordinator is there and cannot serve right now."""
 
 
-def _refusal(status: int, text: str) -> InfrastructureFault | RequestRefusedError:
-    if status in _BUSY:
-        return _Busy(text)
-    if status == 409:
+def _refusal(status: int, body: bytes, where: str) -> InfrastructureFault | RequestRefusedError:
+    """What an answer other than 200 means. A server that is too busy to say why has no ErrorReply."""
+    try:
+        reply = msgspec.json.decode(body, type=ErrorReply)
+    except msgspec.DecodeError:
+        reply = ErrorReply(error="unreadable", message=body[: limits.MAX_ERROR_TEXT].decode(errors="replace"))
+    text = f"{where}: {status} {reply.error}: {reply.message}"
+    if reply.error == "lease_lost":
         return LeaseLostError(text)
     if status in (401, 403):
-        return InfrastructureFault(f"the coordinator does not take this token: {text}")
+        return InfrastructureFault(text)
+    if status == 503 and reply.error != "superseded":
+        return _Busy(text)
+    if status == 408 or status >= 500:
+        return CoordinatorGone(text)
     return RequestRefusedError(text)
-
-
-def _detail(response: httpx2.Response) -> str:
-    return response.text[: limits.MAX_ERROR_TEXT]

@@ -26,16 +26,27 @@ class Heart(threading.Thread):
         super().__init__(name="heartbeat", daemon=True)
         self._client, self._duty = client, duty
         self._every_s = limits.HEARTBEAT_S
-        self._ended = threading.Event()
+        self._ended = False
+        self._changed = threading.Condition()
 
     def lease(self, seconds: float) -> None:
         """How long leases last from now on."""
-        self._every_s = seconds / BEATS_PER_LEASE
+        with self._changed:
+            if self._every_s != seconds / BEATS_PER_LEASE:
+                self._every_s = seconds / BEATS_PER_LEASE
+                self._changed.notify()
 
     def run(self) -> None:
         """Beat until `end`."""
-        while not self._ended.wait(self._every_s):
+        while self._pause():
             self.beat()
+
+    def _pause(self) -> bool:
+        """Wait for the next beat, which comes at once after a change. Returns whether it comes at all."""
+        with self._changed:
+            if not self._ended:
+                self._changed.wait(self._every_s)
+            return not self._ended
 
     def beat(self) -> None:
         """Say once what the worker is doing. A silent coordinator is left to the next beat."""
@@ -54,4 +65,6 @@ class Heart(threading.Thread):
 
     def end(self) -> None:
         """No more beats."""
-        self._ended.set()
+        with self._changed:
+            self._ended = True
+            self._changed.notify()

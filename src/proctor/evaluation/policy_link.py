@@ -38,6 +38,7 @@ class PolicyLink:
         self._act_timeout_s = settings.act_timeout_s
         self._benchmark = benchmark_spec(
             settings.benchmark,
+            settings.suite,
             representation=settings.action_representation,
             privileged=[name for name in settings.observe if name.startswith(PRIVILEGED_PREFIX)],
         )

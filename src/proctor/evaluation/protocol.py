@@ -55,6 +55,8 @@ class RunSettings(Message, frozen=True, forbid_unknown_fields=True, kw_only=True
     run: str
     benchmark: BenchmarkDefinition
     benchmark_hash: str
+    suite: str | None = None
+    """Named subset that the policy was loaded for; None: the benchmark's first."""
     run_seed: int
     execute_steps: str
     """The benchmark's rule, or the user's override (then the run is labelled as overridden)."""

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proctor import limits
+from proctor.errors import CoordinatorGone, LeaseLostError, RequestRefusedError
+from proctor.evaluation.duty import Duty
+from proctor.evaluation.heartbeat import Heart
+from proctor.evaluation.protocol import AttemptRef, HeartbeatReply, HeartbeatRequest
+from proctor.evaluation.stopping import StopRequest
+
+FIRST = AttemptRef(worker="w", item=1, epoch=1, token="a")
+SECOND = AttemptRef(worker="w", item=2, epoch=1, token="b")
+
+
+class FakeWatchdog:
+    """A fake: writes down what it is told to watch."""
+
+    def __init__(self) -> None:
+        self.watched: list[str] = []
+
+    def watch(self, phase: str) -> None:
+        self.watched.append(phase)
+
+    def rest(self) -> None:
+        self.watched.append("-")
+
+
+class FakeCoordinator:
+    """A fake: answers heartbeats as the test says."""
+
+    def __init__(self, answer: Any = None, during: Any = None) -> None:
+        self._answer, self._during = answer, during
+        self.heard: list[HeartbeatRequest] = []
+
+    def heartbeat(self, message: HeartbeatRequest) -> HeartbeatReply:
+        self.heard.append(message)
+        if self._during:
+            self._during()
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer or HeartbeatReply(lease_s=15)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def stop(clock: Clock) -> StopRequest:
+    return StopRequest(clock)
+
+
+@pytest.fixture
+def duty(stop: StopRequest) -> Duty:
+    return Duty("w", stop, FakeWatchdog())  # type: ignore[arg-type]
+
+
+def beat(duty: Duty, coordinator: FakeCoordinator) -> FakeCoordinator:
+    Heart(coordinator, duty).beat()  # type: ignore[arg-type]
+    return coordinator
+
+
+def test_a_heartbeat_says_what_the_worker_is_doing(duty: Duty) -> None:
+    duty.take(FIRST)
+    duty.begin_episode("reach/0/0")
+    duty.enter("step", 7)
+    (said,) = beat(duty, FakeCoordinator()).heard
+    assert said == HeartbeatRequest(worker="w", attempt=FIRST, phase="step", episode_id="reach/0/0", step=7)
+
+
+def test_between_items_it_is_idle(duty: Duty) -> None:
+    duty.take(FIRST)
+    duty.enter("step", 7)
+    duty.drop()
+    (said,) = beat(duty, FakeCoordinator()).heard
+    assert said == HeartbeatRequest(worker="w", attempt=None, phase="idle")
+
+
+def test_a_cancelled_run_stops_the_episode_and_the_item(duty: Duty) -> None:
+    duty.take(FIRST)
+    beat(duty, FakeCoordinator(HeartbeatReply(lease_s=15, cancel=True)))
+    assert duty.cancelled()
+    assert duty.leaving()
+
+
+def test_a_lost_lease_stops_the_item_it_was_for(duty: Duty) -> None:
+    duty.take(FIRST)
+    beat(duty, FakeCoordinator(LeaseLostError("superseded")))
+    assert duty.lost
+    duty.drop()
+    duty.take(SECOND)
+    assert not duty.cancelled()
+
+
+def test_a_refusal_that_comes_after_the_item_does_not_hit_the_next_one(duty: Duty) -> None:
+    duty.take(FIRST)
+    beat(duty, FakeCoordinator(LeaseLostError("superseded"), during=lambda: duty.take(SECOND)))
+    assert not duty.lost
+
+
+@pytest.mark.parametrize("error", [CoordinatorGone("silent"), RequestRefusedError("odd")])
+def test_a_heartbeat_that_fails_is_left_to_the_next(duty: Duty, error: Exception) -> None:
+    duty.take(FIRST)
+    beat(duty, FakeCoordinator(error))
+    assert not duty.cancelled()
+
+
+def test_after_a_request_to_stop_the_episode_has_its_grace(
+    duty: Duty, stop: StopRequest, clock: Clock
+) -> None:
+    stop.ask()
+    assert (duty.leaving(), duty.cancelled()) == (True, False)
+    clock.now = limits.FINISH_GRACE_S
+    assert duty.cancelled()
+
+
+def test_a_second_request_does_not_prolong_the_grace(stop: StopRequest, clock: Clock) -> None:
+    stop.ask()
+    clock.now = limits.FINISH_GRACE_S - 1
+    stop.ask()
+    clock.now = limits.FINISH_GRACE_S
+    assert stop.overdue
+
+
+def test_the_grace_ends_well_before_the_supervisors_patience() -> None:
+    assert limits.FINISH_GRACE_S < limits.RELEASE_GRACE_S < limits.STOP_GRACE_S
+
+
+def test_phases_are_watched_and_the_watch_rests_between_items(stop: StopRequest) -> None:
+    watchdog = FakeWatchdog()
+    duty = Duty("w", stop, watchdog)  # type: ignore[arg-type]
+    duty.enter("begin")
+    duty.enter("step", 1)
+    duty.drop()
+    assert watchdog.watched == ["begin", "step", "-"]
