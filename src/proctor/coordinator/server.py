@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import sys
@@ -58,12 +59,16 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def main() -> int:
-    """Serve one run until told to stop; the exit status."""
+    """Serve the run that standard input names; the exit status."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    source = sys.stdin.buffer
+    return serve(sys.stdin.buffer)
+
+
+def serve(source: BinaryIO) -> int:
+    """Serve one run until told to stop; the exit status."""
     try:
         config = msgspec.json.decode(source.readline(), type=ServerConfig)
-        _serve(config, source)
+        _open_and_run(config, source)
     except (UsageError, msgspec.DecodeError) as error:
         log.error("%s", error)
         return EXIT_USAGE
@@ -73,7 +78,7 @@ def main() -> int:
     return 0
 
 
-def _serve(config: ServerConfig, source: BinaryIO) -> None:
+def _open_and_run(config: ServerConfig, source: BinaryIO) -> None:
     directory = Path(config.directory)
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(_listen(config.port))
@@ -151,8 +156,11 @@ class _Server(uvicorn.Server):
 
 
 def _watch(source: BinaryIO, loop: asyncio.AbstractEventLoop, server: _Server) -> None:
-    """Stop when the keeper's end of the pipe is closed, whatever it writes before."""
-    while source.read1(1 << 16):  # type: ignore[attr-defined]
+    """Stop when the keeper's end of the pipe is closed, whatever it writes before.
+
+    Reads the descriptor: a daemon thread that held the buffer's lock would abort the interpreter's end.
+    """
+    while os.read(source.fileno(), 1 << 16):
         pass
     with contextlib.suppress(RuntimeError):  # the loop has ended already
         loop.call_soon_threadsafe(server.stop)
