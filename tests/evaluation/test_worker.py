@@ -23,7 +23,7 @@ from proctor.coordinator.plan import RunPlan
 from proctor.coordinator.progress import Progress
 from proctor.coordinator.schema import ItemState
 from proctor.coordinator.server import ServerConfig
-from proctor.coordinator.store import New
+from proctor.coordinator.store import New, Restart, Start
 from proctor.errors import UsageError
 from proctor.evaluation.record import Outcome
 from proctor.evaluation.worker import WorkerConfiguration, read_configuration
@@ -47,28 +47,33 @@ class Stage:
     def __init__(self, directory: Path, settings: Callable[..., Any]) -> None:
         self.directory, self._settings = directory, settings
         self._children: list[subprocess.Popen[bytes]] = []
+        self._named: dict[str, subprocess.Popen[bytes]] = {}
         self._server: PolicyServer | None = None
-        self.client: CoordinatorClient
+        self.client: Any = None
 
     def open(
         self,
-        policy: Policy,
+        policy: Policy | None,
         *,
         tasks: tuple[str, ...] = ("reach",),
         episodes: int = 4,
         window: int = 2,
         **changes: Any,
     ) -> None:
-        """`changes` are those of the run's settings, but for `toy`: settings of the toy environment."""
+        """Plan the run and start the coordinator; serve `policy` from here, or none.
+
+        `changes` are those of the run's settings, but for `toy`: settings of the toy environment.
+        """
         definition = toy_definition(tasks, window=window, settings=changes.pop("toy", {}))
-        socket = self.directory / "policy.sock"
-        self._server = PolicyServer(policy, socket)
-        self._server.__enter__()
-        spec = benchmark_spec(definition, privileged=("privileged.goal",))
-        self.description = prepare(f"unix:{socket}", SessionContext("s", "", spec), timeout_s=PATIENCE_S)
+        self.socket = self.directory / "policy.sock"
+        self._spec = benchmark_spec(definition, privileged=("privileged.goal",))
+        if policy is not None:
+            self._server = PolicyServer(policy, self.socket)
+            self._server.__enter__()
+            self.load_policy()
         values = {
             "run": RUN,
-            "policy_endpoints": (f"unix:{socket}",),
+            "policy_endpoints": (f"unix:{self.socket}",),
             "observe": ("privileged.goal", "state.proprioception", "language.instruction"),
             "act_timeout_s": 2.0,
             "run_directory": str(self.directory),
@@ -78,13 +83,31 @@ class Stage:
             policy="toy",
             episodes=toy_episodes(definition, episodes),
         )
-        self._open_coordinator(plan)
+        self.coordinator(New(plan))
 
-    def _open_coordinator(self, plan: RunPlan) -> None:
-        config = ServerConfig(directory=str(self.directory), start=New(plan), token=TOKEN, lease_s=LEASE_S)
+    def load_policy(self) -> None:
+        """Do what a launcher does before its workers start."""
+        prepare(f"unix:{self.socket}", SessionContext("s", "", self._spec), timeout_s=PATIENCE_S)
+
+    def policy_process(self) -> subprocess.Popen[bytes]:
+        """Serve an expert from a process of its own."""
+        arguments = ["--policy", "proctor.testing.toy_policies:ExpertPolicy", "--socket", str(self.socket)]
+        child = self._start("policy", "proctor.wire.local.serve", b"", *arguments)
+        assert json.loads(_out(child).readline()) == {"socket": str(self.socket)}
+        self.load_policy()
+        return child
+
+    def coordinator(self, start: Start, port: int = 0) -> subprocess.Popen[bytes]:
+        """Start a coordinator and wait until it serves."""
+        config = ServerConfig(
+            directory=str(self.directory), start=start, token=TOKEN, lease_s=LEASE_S, port=port
+        )
         child = self._start("coordinator", "proctor.coordinator", msgspec.json.encode(config))
         self.url = json.loads(_out(child).readline())["url"]
+        if self.client is not None:
+            self.client.close()
         self.client = CoordinatorClient(self.url, TOKEN)
+        return child
 
     def worker(self, index: int = 0, **changes: Any) -> subprocess.Popen[bytes]:
         """Start a worker; it has introduced itself when this returns."""
@@ -94,16 +117,27 @@ class Stage:
         assert json.loads(_out(child).readline()) == {"worker": f"w{index}"}
         return child
 
-    def _start(self, name: str, module: str, configuration: bytes) -> subprocess.Popen[bytes]:
+    def _start(
+        self, name: str, module: str, configuration: bytes, *arguments: str
+    ) -> subprocess.Popen[bytes]:
         with (self.directory / f"{name}.log").open("ab") as log:
             child = subprocess.Popen(
-                [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
             )
         self._children.append(child)
+        self._named[name] = child
         assert child.stdin is not None
         child.stdin.write(configuration + b"\n")
         child.stdin.flush()
         return child
+
+    def kill(self, name: str) -> None:
+        """SIGKILL the latest process of that name."""
+        self._named[name].kill()
+        self._named[name].wait()
 
     def log(self, name: str) -> str:
         return (self.directory / f"{name}.log").read_text()
@@ -324,9 +358,34 @@ def test_a_worker_of_one_task_starts_itself_anew_for_another(stage: Stage) -> No
     assert stage.log("w0").count("starting anew: another task") == 1
 
 
-def test_a_silent_coordinator_ends_a_worker_with_a_word(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_process_that_dies_costs_one_attempt_and_is_waited_for(stage: Stage) -> None:
+    stage.open(None, toy={"step_s": 0.08})
+    policy = stage.policy_process()
+    worker = stage.worker()
+    stage.until(stepping)
+    policy.kill()
+    policy.wait()
+    stage.until(lambda progress: progress.errors[Outcome.INFRASTRUCTURE_ERROR])
+    stage.policy_process()
+    assert worker.wait(PATIENCE_S) == 0
+    result = stage.result()
+    assert [record.outcome for record in result.records] == [Outcome.SUCCESS] * 4
+    assert {fault.error.type for fault in result.faults if fault.error} == {"PolicyGoneError"}
+    assert stage.client.progress().failed_attempts == 1
+
+
+def test_a_coordinator_that_comes_back_finds_its_workers_and_loses_nothing(stage: Stage) -> None:
+    stage.open(StatePolicy(), toy={"step_s": 0.03}, episodes=2)
+    worker = stage.worker()
+    stage.until(stepping)
+    stage.kill("coordinator")
+    stage.coordinator(Restart(RUN), port=int(stage.url.rpartition(":")[2]))
+    assert worker.wait(PATIENCE_S) == 0
+    assert len(stage.outcomes()) == 2
+    assert stage.client.progress().failed_attempts == 0
+
+
+def test_a_worker_without_the_runs_token_says_so_and_not_what_it_had(stage: Stage) -> None:
     stage.open(ExpertPolicy())
     child = stage._start(
         "w9",

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proctor.errors import InfrastructureFault, PolicyGoneError, PolicyLoadError
+from proctor.evaluation import policy_link
+from proctor.evaluation.policy_link import PolicyLink
+
+
+class FakeWire:
+    """A fake wire: refuses as often as the test says, then opens sessions."""
+
+    def __init__(self, refusals: int = 0, error: Exception | None = None) -> None:
+        self.refusals, self.error = refusals, error or PolicyGoneError("no such socket")
+        self.opened: list[tuple[str, Any, float]] = []
+        self.closed = 0
+
+    def open_session(self, endpoint: str, benchmark: Any, *, act_timeout_s: float) -> Any:
+        self.opened.append((endpoint, benchmark, act_timeout_s))
+        if len(self.opened) <= self.refusals:
+            raise self.error
+        return self
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> FakeWire:
+    made = FakeWire()
+    monkeypatch.setattr(policy_link, "open_session", made.open_session)
+    return made
+
+
+def link(fakes: Any, index: int = 0, **options: Any) -> PolicyLink:
+    settings = fakes.settings(
+        policy_endpoints=("unix:/a", "unix:/b"),
+        suite="first",
+        observe=("privileged.goal", "state.proprioception"),
+    )
+    return PolicyLink(settings, index, wait=lambda seconds: None, **options)
+
+
+def test_workers_are_spread_over_the_replicas(fakes: Any) -> None:
+    assert [link(fakes, index).replica for index in range(3)] == ["replica-0", "replica-1", "replica-0"]
+
+
+def test_the_session_is_opened_once_for_what_the_policy_was_loaded_for(fakes: Any, wire: FakeWire) -> None:
+    made = link(fakes, 1)
+    assert made.session() is made.session()
+    ((endpoint, benchmark, timeout_s),) = wire.opened
+    assert (endpoint, timeout_s, benchmark.suite) == ("unix:/b", 5.0, "first")
+    assert "privileged.goal" in {feature.name for feature in benchmark.features}
+
+
+def test_a_dropped_session_is_closed_and_opened_anew(fakes: Any, wire: FakeWire) -> None:
+    made = link(fakes)
+    made.session()
+    made.drop()
+    made.drop()
+    made.session()
+    assert (wire.closed, len(wire.opened)) == (1, 2)
+
+
+def test_a_replica_that_is_being_rebuilt_is_waited_for(fakes: Any, wire: FakeWire) -> None:
+    wire.refusals = 5
+    link(fakes).session()
+    assert len(wire.opened) == 6
+
+
+def test_a_replica_that_does_not_come_back_is_given_up(fakes: Any, wire: FakeWire) -> None:
+    wire.refusals = 10**9
+    with pytest.raises(PolicyGoneError):
+        link(fakes, patience_s=0.0).session()
+    with pytest.raises(PolicyGoneError):
+        link(fakes, give_up=lambda: len(wire.opened) >= 4).session()
+    assert len(wire.opened) == 4
+
+
+def test_a_policy_that_does_not_fit_is_not_waited_for(fakes: Any, wire: FakeWire) -> None:
+    wire.refusals, wire.error = 1, PolicyLoadError("another benchmark")
+    with pytest.raises(PolicyLoadError):
+        link(fakes).session()
+    assert len(wire.opened) == 1
+
+
+def test_a_run_without_a_policy_is_refused(fakes: Any) -> None:
+    with pytest.raises(InfrastructureFault, match="policy_endpoints"):
+        PolicyLink(fakes.settings(), 0)
