@@ -183,7 +183,9 @@ class TestBuild:
         define(lock=locked("packaging"))
         place = environments.build("tiny")
         (metadata,) = place.glob("lib/*/site-packages/packaging-*/METADATA")
-        metadata.write_text(metadata.read_text().replace("\nVersion: ", "\nVersion: 9", 1))
+        changed = metadata.read_text().replace("\nVersion: ", "\nVersion: 9", 1)
+        metadata.unlink()  # it may be a hard link into uv's cache, which must stay as it is
+        metadata.write_text(changed)
         finding = check("tiny")[1]
         assert not finding.ok
         assert re.fullmatch(r"packaging 9\S+ \(locked \S+\)", finding.detail)

@@ -8,7 +8,10 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Final
+
+BY_THE_USER: Final = "by the user"
+"""Reason recorded with a run that was ended by an interrupt."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

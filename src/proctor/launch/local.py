@@ -26,7 +26,7 @@ from proctor.launch import lanes as lane_processes
 from proctor.launch import replicas as policy_processes
 from proctor.launch.accounting import run_record
 from proctor.launch.coordinating import Coordinator, coordinating
-from proctor.launch.interrupts import Interrupts
+from proctor.launch.interrupts import BY_THE_USER, Interrupts
 from proctor.launch.lanes import Lane
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import policy_identity, policy_record
@@ -154,7 +154,7 @@ class LocalRun:
         while True:
             wait_for_news(self._children(), _TURN_S)
             if self._interrupts.count:
-                return Ending("interrupted", "by the user")
+                return Ending("interrupted", BY_THE_USER)
             if self._look_is_due():
                 self._look()
             try:

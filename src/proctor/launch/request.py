@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from proctor.launch.interrupts import BY_THE_USER
 from proctor.limits import ACT_TIMEOUT_S
 from proctor.policy import Policy
 
@@ -107,7 +108,8 @@ def evaluate(
     `policy` is a Policy object, which is served from this process while the call lasts (its methods run on a
     thread of its own), or whatever `proctor bench eval --policy` takes. The options are those of
     `EvaluationRequest`. `progress` is called with snapshots of the run, `say` with lines about what is being
-    done. Raises what `run_evaluation` raises.
+    done. Raises what `run_evaluation` raises, and KeyboardInterrupt, after an orderly end, when the run was
+    interrupted: whatever called this was interrupted too.
     """
     request = EvaluationRequest(
         policy=policy,
@@ -128,4 +130,7 @@ def evaluate(
         resume=resume,
     )
     silent = Callbacks()
-    return run_evaluation(request, Callbacks(say or silent.say, progress or silent.progress))
+    results = run_evaluation(request, Callbacks(say or silent.say, progress or silent.progress))
+    if results.run.end_reason == BY_THE_USER:
+        raise KeyboardInterrupt
+    return results

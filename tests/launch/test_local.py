@@ -1,0 +1,300 @@
+"""Whole runs on this machine: the same number whatever happens, and nothing left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from proctor.coordinator.progress import Progress
+from proctor.errors import PolicyLoadError, UsageError
+from proctor.evaluation.record import Outcome
+from proctor.launch import evaluate, replicas
+from proctor.launch.exit_codes import ExitCode, exit_code
+from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.results import Results, load_results
+from proctor.testing.toy_policies import MoodyPolicy
+from proctor.testing.toy_versions import write_toy_version
+from proctor.wire.local import PolicyServer
+
+from .conftest import FAULTY, MOODY, Evaluate, descendants, processes_of, wait_gone
+
+pytestmark = pytest.mark.process
+
+EXPECTED_HASH = "c25fbaa4d55cf65d38ff1692e5e4bd35f71ae78c781a94e354c4fead2b2f8ff9"
+"""outcome_hash of MoodyPolicy on the toy benchmark, by one undisturbed worker."""
+
+
+class Once:
+    """A progress callback that does something once enough episodes are done."""
+
+    def __init__(self, completed: int, action: Callable[[], None]) -> None:
+        self._completed, self._action = completed, action
+        self.done = False
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.completed >= self._completed and not self.done and progress.state == "running":
+            self.done = True
+            self._action()
+
+
+def kill_one(module: str) -> Callable[[], None]:
+    return lambda: os.kill(processes_of(module)[0], signal.SIGKILL)
+
+
+class TestOneNumber:
+    def test_for_any_number_of_workers_and_replicas(self, evaluate_toy: Evaluate) -> None:
+        results = evaluate_toy(workers=4, replicas=2)
+        assert results.outcome_hash == EXPECTED_HASH
+        assert {record.policy_replica for record in results.records} == {"replica-0", "replica-1"}
+
+    @pytest.mark.parametrize(
+        "module", ["proctor.evaluation.worker", "proctor.wire.local.serve", "proctor.coordinator"]
+    )
+    def test_after_a_kill(self, evaluate_toy: Evaluate, module: str) -> None:
+        killer = Once(2, kill_one(module))
+        results = evaluate_toy(killer)
+        assert killer.done
+        assert results.outcome_hash == EXPECTED_HASH
+        assert exit_code(results) is ExitCode.COMPLETE
+
+    def test_after_a_crash_of_the_simulator(self, toy_benchmark: Path, evaluate_toy: Evaluate) -> None:
+        fault = {"kind": "kill", "step": 3, "index": 1, "marker": str(toy_benchmark / "crashed")}
+        settings = {"step_s": 0.01, "faults": [fault]}
+        write_toy_version(toy_benchmark / "other", episodes=4, settings=settings)
+        (toy_benchmark / "conf" / "benchmarks").rename("unused")
+        (toy_benchmark / "other").rename(toy_benchmark / "conf" / "benchmarks")
+        results = evaluate_toy()
+        assert (toy_benchmark / "crashed").exists()
+        assert results.outcome_hash == EXPECTED_HASH
+        assert [fault.error.type for fault in results.run.faults if fault.error] == ["SIGKILL"]
+
+    def test_for_a_policy_of_the_calling_process(self, evaluate_toy: Evaluate) -> None:
+        results = evaluate_toy(policy=MoodyPolicy())
+        assert results.outcome_hash == EXPECTED_HASH
+        assert results.run.policy.spec == "object:proctor.testing.toy_policies.MoodyPolicy"
+
+    def test_for_a_server_that_is_already_running(self, tmp_path: Path, evaluate_toy: Evaluate) -> None:
+        with PolicyServer(MoodyPolicy(), tmp_path / "sock"):
+            results = evaluate_toy(policy=f"unix:{tmp_path / 'sock'}")
+        assert results.outcome_hash == EXPECTED_HASH
+
+    def test_for_a_policy_process_file(self, tmp_path: Path, evaluate_toy: Evaluate) -> None:
+        (tmp_path / "serve.py").write_text(
+            "from proctor import run\nfrom proctor.testing import toy_policies\nrun(toy_policies.MoodyPolicy())\n"
+        )
+        file = tmp_path / "policy.json"
+        command = f'["{sys.executable}", "serve.py"]'
+        file.write_text(f'{{"schema_version": 1, "command": {command}, "cwd": "{tmp_path}"}}')
+        results = evaluate_toy(policy=str(file))
+        assert results.outcome_hash == EXPECTED_HASH
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One undisturbed run of one worker, and the snapshots it was seen through."""
+
+    root: Path
+    results: Results
+    seen: list[Progress]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    root = tmp_path_factory.mktemp("finished")
+    seen: list[Progress] = []
+    with pytest.MonkeyPatch.context() as patch:
+        write_toy_version(root / "conf" / "benchmarks", episodes=4, settings={"step_s": 0.01})
+        patch.chdir(root)
+        request = EvaluationRequest(
+            policy=MOODY,
+            benchmark="toy-v1",
+            name="run",
+            workers=1,
+            execute_steps="policy<=1",
+            command=("x", "y"),
+        )
+        results = run_evaluation(request, Callbacks(progress=seen.append))
+    return Finished(root, results, seen)
+
+
+class TestUndisturbedRun:
+    def test_the_number_and_the_status(self, finished: Finished) -> None:
+        results = finished.results
+        assert results.outcome_hash == EXPECTED_HASH
+        assert results.summary.ledger.missing == 0
+        assert 0 < results.summary.ledger.success < results.summary.ledger.planned == 12
+        assert exit_code(results) is ExitCode.COMPLETE
+
+    def test_the_run_directory(self, finished: Finished) -> None:
+        directory = finished.results.directory
+        names = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
+        assert names == {"run.db", "episodes.jsonl", "results.json", "report.md", "logs"}
+        logs = {path.name for path in (directory / "logs").iterdir()}
+        assert logs == {"coordinator.log", "replica-0.log", "worker-0.log"}
+        assert load_results(directory).outcome_hash == finished.results.outcome_hash
+
+    def test_provenance_and_conditions(self, finished: Finished) -> None:
+        run = finished.results.run
+        assert run.settings.overridden == ("execute_steps",)
+        assert run.provenance.command == ("x", "y")
+        assert [platform.workers for platform in run.platforms] == [("worker-0",)]
+        assert set(run.phases_s) == {"environment", "policy_load", "evaluation"}
+        assert run.ended == "drained"
+
+    def test_snapshots_only_grow_and_end_settled(self, finished: Finished) -> None:
+        assert finished.seen[-1].state == "settled"
+        completed = [progress.completed for progress in finished.seen]
+        assert completed == sorted(completed)
+
+    def test_its_name_is_taken(self, finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(finished.root)
+        with pytest.raises(UsageError, match="run 'run' exists; go on with it"):
+            run_evaluation(EvaluationRequest(policy=MOODY, benchmark="toy-v1", name="run"))
+
+    def test_resumed_with_another_plan_it_says_what_differs(
+        self, finished: Finished, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(finished.root)
+        request = EvaluationRequest(policy=MOODY, benchmark="toy-v1", name="run", episodes=2, resume=True)
+        with pytest.raises(UsageError, match=r"episodes: 12 -> 6"):
+            run_evaluation(request)
+
+
+class TestPolicyFaults:
+    def test_load_raises(self, evaluate_toy: Evaluate) -> None:
+        with pytest.raises(PolicyLoadError, match="planned"):
+            evaluate_toy(policy=FAULTY, policy_args={"hook": "load", "fault": "raise"})
+
+    def test_unknown_class_names_the_nearest(self, evaluate_toy: Evaluate) -> None:
+        with pytest.raises(UsageError, match=r"MoodyPolicyy.*did you mean 'MoodyPolicy'"):
+            evaluate_toy(policy=MOODY + "y")
+
+    def test_the_process_ends_in_load(self, evaluate_toy: Evaluate) -> None:
+        with pytest.raises(
+            PolicyLoadError, match="replica-0 ended before its policy was loaded: exit status"
+        ):
+            evaluate_toy(policy=FAULTY, policy_args={"hook": "load", "fault": "exit"})
+
+    def test_act_raises_in_one_task(self, evaluate_toy: Evaluate) -> None:
+        results = evaluate_toy(policy=FAULTY, policy_args={"hook": "act", "fault": "raise", "task": "park"})
+        assert results.per_task["park"].policy_errors == 4
+        assert results.summary.ledger.success == 8
+        assert exit_code(results) is ExitCode.COMPLETE
+
+    def test_the_process_ends_in_every_act(self, evaluate_toy: Evaluate) -> None:
+        results = evaluate_toy(
+            policy=FAULTY, policy_args={"hook": "act", "fault": "exit"}, tasks=["reach"], episodes=1
+        )
+        assert results.summary.ledger.missing == 1
+        assert {fault.outcome for fault in results.run.faults} == {Outcome.INFRASTRUCTURE_ERROR}
+        assert exit_code(results) is ExitCode.POLICY
+
+    def test_a_hung_process_is_replaced(
+        self, evaluate_toy: Evaluate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(replicas, "HEALTH_EVERY_S", 0.2)
+        options = {"policy_args": {"hook": "act", "fault": "hang", "task": "park"}, "act_timeout_s": 0.5}
+        results = evaluate_toy(policy=FAULTY, tasks=["reach", "park"], episodes=1, **options)
+        assert results.per_task["park"].policy_errors == 1
+        assert results.per_task["reach"].rate is not None
+        assert results.per_task["reach"].rate.successes == 1
+
+
+class TestUsage:
+    def test_nothing_to_resume(self, evaluate_toy: Evaluate) -> None:
+        with pytest.raises(UsageError, match="run 'run' cannot be resumed: it never started"):
+            evaluate_toy(resume=True)
+
+    def test_a_privileged_feature_that_is_none(self, evaluate_toy: Evaluate, tmp_path: Path) -> None:
+        (tmp_path / "cheat.py").write_text(
+            "from proctor.testing.toy_policies import PixelPolicy\n"
+            "class Cheat(PixelPolicy):\n    features = ('privileged.goals',)\n"
+        )
+        with pytest.raises(PolicyLoadError, match=r"privileged\.goals.*did you mean 'privileged\.goal'"):
+            evaluate_toy(policy=f"{tmp_path / 'cheat.py'}:Cheat")
+
+
+LAUNCHER = """
+import sys
+from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.launch.exit_codes import exit_code
+request = EvaluationRequest(policy={policy!r}, benchmark="toy-v1", name="run", workers=2, resume={resume})
+results = run_evaluation(request, Callbacks(progress=lambda p: print(p.completed, flush=True)))
+sys.exit(exit_code(results))
+"""
+
+
+@pytest.fixture
+def launcher(toy_benchmark: Path) -> Iterator[subprocess.Popen[str]]:
+    """A launcher in a process of its own, in which two episodes are done."""
+    script = LAUNCHER.format(policy=MOODY, resume=False)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if int(line) >= 2:
+            break
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+class TestInterruptedLauncher:
+    def test_killed_it_leaves_no_process_and_the_run_goes_on(
+        self, launcher: subprocess.Popen[str], evaluate_toy: Evaluate
+    ) -> None:
+        started = list(descendants(launcher.pid))
+        assert len(started) == 8, "coordinator, replica and two workers, each with a keeper"
+        launcher.kill()
+        launcher.wait()
+        wait_gone(started)
+        assert evaluate_toy(resume=True).outcome_hash == EXPECTED_HASH
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_interrupted_once_it_ends_cleanly_and_the_run_goes_on(
+        self, launcher: subprocess.Popen[str], number: signal.Signals, evaluate_toy: Evaluate
+    ) -> None:
+        started = list(descendants(launcher.pid))
+        launcher.send_signal(number)
+        assert launcher.wait(timeout=30) == ExitCode.INTERRUPTED
+        wait_gone(started)
+        interrupted = load_results(Path("runs") / "run")
+        assert interrupted.run.ended == "interrupted"
+        assert interrupted.run.faults == ()
+        assert 2 <= interrupted.summary.ledger.completed < 12
+        resumed = evaluate_toy(resume=True)
+        assert resumed.outcome_hash == EXPECTED_HASH
+        assert all(record in resumed.records for record in interrupted.records)
+
+    def test_interrupted_twice_it_stops_at_once(
+        self, launcher: subprocess.Popen[str], evaluate_toy: Evaluate
+    ) -> None:
+        started = list(descendants(launcher.pid))
+        for pid in processes_of("proctor.evaluation.worker", launcher.pid):
+            os.kill(pid, signal.SIGSTOP)
+        launcher.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        launcher.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        assert launcher.wait(timeout=30) == ExitCode.INTERRUPTED
+        assert time.monotonic() - asked < 5, "a stopped worker would have had a grace of 15 s"
+        wait_gone(started)
+        assert evaluate_toy(resume=True).outcome_hash == EXPECTED_HASH
+
+
+def test_evaluate_takes_the_same_path(toy_benchmark: Path) -> None:
+    said: list[str] = []
+    results = evaluate(
+        MoodyPolicy(), benchmark="toy-v1", tasks=["reach"], episodes=1, workers=1, say=said.append
+    )
+    assert results.summary.ledger.completed == 1
+    assert results.directory.parent == toy_benchmark / "runs"
+    assert said[0].startswith("loading the policy: object:")
