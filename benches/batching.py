@@ -83,7 +83,7 @@ def measure(largest: int, seconds: float) -> float:
         server.start()
         try:
             prepare(f"unix:{path}", SessionContext("bench", "", SPEC), timeout_s=10)
-            return sum(_run_clients(path, seconds)) / seconds
+            return sum(_run_clients(path, seconds))
         finally:
             server.kill()
             server.join()
@@ -93,7 +93,7 @@ def _serve(largest: int, path: Path) -> None:
     PolicyServer(AcceleratedPolicy(largest), path).serve()
 
 
-def _run_clients(path: Path, seconds: float) -> list[int]:
+def _run_clients(path: Path, seconds: float) -> list[float]:
     barrier, pipes, processes = _fork.Barrier(CLIENTS), [], []
     for number in range(CLIENTS):
         here, there = _fork.Pipe(duplex=False)
@@ -101,10 +101,10 @@ def _run_clients(path: Path, seconds: float) -> list[int]:
         process.start()
         pipes.append(here)
         processes.append(process)
-    counts = [int(pipe.recv()) for pipe in pipes]
+    rates = [float(pipe.recv()) for pipe in pipes]
     for process in processes:
         process.join()
-    return counts
+    return rates
 
 
 def _client(path: Path, number: int, seconds: float, barrier: Any, result: Pipe) -> None:
@@ -113,11 +113,11 @@ def _client(path: Path, number: int, seconds: float, barrier: Any, result: Pipe)
     session.begin(EpisodeContext(episode, "task"))
     session.act(Observation(episode, 0, {"images.front": image}))
     barrier.wait()
-    until, count = time.perf_counter() + seconds, 0
-    while time.perf_counter() < until:
+    count, begun = 0, time.perf_counter()
+    while time.perf_counter() < begun + seconds:
         session.act(Observation(episode, count, {"images.front": image}))
         count += 1
-    result.send(count)
+    result.send(count / (time.perf_counter() - begun))
     session.close()
 
 

@@ -141,7 +141,7 @@ class PolicyHost:
     # --- the policy's thread -----------------------------------------------------------------------
 
     def run(self) -> None:
-        """Serve until `stop` or `unload`; the body of the policy's thread."""
+        """Serve until `stop` or `unload`, then leave for good; the body of the policy's thread."""
         try:
             while not self._stopping and self._replica.state is not PolicyState.CLOSED:
                 self.turn(self._patience())

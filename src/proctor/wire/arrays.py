@@ -69,7 +69,7 @@ def copier(dtype: str, shape: Sequence[int], memory: Bytes, offset: int = 0) -> 
     if offset < 0 or end > available:
         raise ProtocolError(f"{dtype} array of shape {tuple(shape)} at byte {offset} ends beyond {available}")
     if dtype == "bool":
-        return partial(np.not_equal, np.ndarray(tuple(shape), np.uint8, memory, offset), 0)
+        return partial(np.ndarray(tuple(shape), np.uint8, memory, offset).astype, np.bool_)
     view: NDArray[Any] = np.ndarray(tuple(shape), DTYPES[dtype], memory, offset)
     return view.copy
 
@@ -80,5 +80,5 @@ def decode_array(dtype: str, shape: Sequence[int], data: Bytes) -> NDArray[Any]:
     if len(data) != expected:
         raise ProtocolError(f"{dtype} array of shape {tuple(shape)} takes {expected} bytes, got {len(data)}")
     if dtype == "bool":
-        return np.not_equal(np.frombuffer(data, np.uint8).reshape(shape), 0)
+        return np.frombuffer(data, np.uint8).reshape(shape).astype(np.bool_)
     return np.frombuffer(data, DTYPES[dtype]).reshape(shape).copy()

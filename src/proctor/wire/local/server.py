@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from proctor.errors import ProtocolError
+from proctor.errors import ProtocolError, UsageError
 from proctor.limits import MAX_CONNECTIONS, UNLOAD_TIMEOUT_S
 from proctor.policy.calls import Answer
 from proctor.policy.host import PolicyHost
@@ -56,11 +56,14 @@ class PolicyServer:
         self._sources: list[EpisodesSource] = []
         self._version = _version()
         self._listener: socket.socket | None = None
+        self._begun = False
         self._ended = threading.Event()
+        self._left = threading.Event()
         self._thread = threading.Thread(target=self._run, name="policy-io", daemon=True)
 
     def __enter__(self) -> PolicyServer:
         self.listen()
+        self._begun = True
         self._thread.start()
         return self
 
@@ -71,9 +74,14 @@ class PolicyServer:
 
     def listen(self) -> None:
         """Create the socket; clients can connect from now on. Raises `UsageError` where it cannot be."""
-        if self._listener is None:
+        if self._listener is not None:
+            return
+        try:
             self._listener = address.listen(self.socket_path)
-            self._poller.watch(self._listener, select.POLLIN)
+        except UsageError:
+            self.close()
+            raise
+        self._poller.watch(self._listener, select.POLLIN)
 
     def serve(self) -> None:
         """Serve on the calling thread until `stop`, or until a client unloads the policy.
@@ -92,16 +100,16 @@ class PolicyServer:
     def close(self) -> None:
         """`stop`, and wait until the policy is unloaded, for at most UNLOAD_TIMEOUT_S. Idempotent."""
         self.stop()
-        if self._thread.ident is None:
+        if not self._begun:
+            self._host.run()  # stopped before it began, it only leaves
             self._leave()
-            return
-        self._thread.join(UNLOAD_TIMEOUT_S)
-        if self._thread.is_alive():
+        elif not self._left.wait(UNLOAD_TIMEOUT_S):
             _log.error("the policy did not unload within %.0f s", UNLOAD_TIMEOUT_S)
 
     # --- the input/output thread -------------------------------------------------------------------
 
     def _run(self) -> None:
+        self._begun = True
         self._host.start()
         try:
             while not self._ended.is_set():
@@ -195,6 +203,7 @@ class PolicyServer:
             self._listener = None
             self.socket_path.unlink(missing_ok=True)
         self._poller.close()
+        self._left.set()
 
     # --- called on the policy's thread -------------------------------------------------------------
 

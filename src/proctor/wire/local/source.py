@@ -75,7 +75,8 @@ class EpisodesSource:
         return call
 
     def close(self, error: Exception | None) -> None:
-        """Close the connection; `error` tells a protocol error from a regular end."""
+        """Close the connection and let go of its memory; a protocol error is named to the client."""
+        self._observations = ObservationReader()
         if isinstance(error, ProtocolError):
             self._connection.close("unread" if self._connection.draining else "protocol", str(error))
         else:
