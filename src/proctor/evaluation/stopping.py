@@ -2,7 +2,7 @@
 
 The first one is a request. The running episode may finish within `limits.FINISH_GRACE_S`, then it is
 cancelled at its next step; a worker that is stuck in a call after `limits.RELEASE_GRACE_S` gives its lease
-back and leaves all the same. A second signal ends the process at once.
+back and leaves all the same. The process dies of a second signal at once.
 
 Whoever stops a worker closes its input and sends SIGTERM, in any order; together they are one request.
 """
@@ -67,7 +67,9 @@ class StopRequest:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._signals += 1
         if self._signals > 1:
-            os._exit(128 + number)
+            # Die of the signal, so that nobody takes this for a crash.
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         self.ask()
 
     def _read_to_the_end(self, stdin: int) -> None:

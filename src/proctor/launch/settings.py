@@ -44,6 +44,7 @@ def run_settings(plan: EvaluationPlan, descriptions: Sequence[SessionDescription
         run=plan.name,
         benchmark=definition,
         benchmark_hash=plan.version.hash,
+        suite=plan.suite,
         run_seed=request.run_seed,
         execute_steps=plan.execute_steps,
         action_representation=descriptions[0].action_representation,
