@@ -30,8 +30,8 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from proctor.coordinator.configuration import Ready, ServerConfig
 from proctor.coordinator.plan import RunPlan
-from proctor.coordinator.server import Ready, ServerConfig
 from proctor.coordinator.store import New, RunStore, open_store
 from proctor.evaluation.protocol import Accepted, AttemptRef, ClaimReply, ClaimRequest, EpisodeReport
 from proctor.testing.stores import ref_of, toy_plan, toy_record

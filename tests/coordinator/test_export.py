@@ -1,7 +1,7 @@
 import pytest
 
 from proctor.coordinator.export import export_run
-from proctor.coordinator.schema import RunState
+from proctor.coordinator.states import RunState
 from proctor.coordinator.store import New, Resume
 from proctor.errors import LeaseLostError, RequestRefusedError, StorageFault, UnknownNameError, UsageError
 from proctor.evaluation.record import Outcome

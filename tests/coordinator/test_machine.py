@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from proctor.coordinator.audit import audit
-from proctor.coordinator.schema import ItemState
+from proctor.coordinator.states import ItemState
 from proctor.coordinator.store import New, Restart, Resume, open_store
 from proctor.errors import LeaseLostError, RequestRefusedError
 from proctor.evaluation.protocol import Lease

@@ -13,7 +13,8 @@ import pytest
 
 from proctor.coordinator.audit import audit
 from proctor.coordinator.client import CoordinatorClient
-from proctor.coordinator.server import DATABASE_FILE, JOURNAL_FILE, Ready, ServerConfig, serve
+from proctor.coordinator.configuration import DATABASE_FILE, JOURNAL_FILE, Ready, ServerConfig
+from proctor.coordinator.server import serve
 from proctor.coordinator.store import New, Restart, Resume
 from proctor.errors import CoordinatorGone, RequestRefusedError
 from proctor.evaluation.protocol import Accepted, ClaimReply, ClaimRequest, EpisodeReport

@@ -9,8 +9,8 @@ import msgspec
 
 from proctor.benchmarks.contract import Episode
 from proctor.coordinator.refusals import superseded
-from proctor.coordinator.schema import EventKind
 from proctor.coordinator.statements import attempts, episodes, events
+from proctor.coordinator.states import EventKind
 from proctor.coordinator.transaction import Holder, Transaction, holder_of
 from proctor.errors import LeaseLostError, RequestRefusedError
 from proctor.evaluation.protocol import Accepted, EpisodeReport

@@ -22,18 +22,8 @@ from sqlalchemy import text as sql
 
 from proctor.coordinator.acceptance import record_digest
 from proctor.coordinator.database import reading_engine
-from proctor.coordinator.schema import (
-    COUNTERS,
-    SQLITE_TRIGGERS,
-    AttemptState,
-    EventKind,
-    ItemState,
-    attempt,
-    episode,
-    event_log,
-    task,
-    work_item,
-)
+from proctor.coordinator.schema import COUNTERS, SQLITE_TRIGGERS, attempt, episode, event_log, task, work_item
+from proctor.coordinator.states import AttemptState, EventKind, ItemState
 from proctor.evaluation.record import EpisodeRecord
 
 

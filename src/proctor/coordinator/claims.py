@@ -8,8 +8,8 @@ import msgspec
 
 from proctor.benchmarks.contract import Episode
 from proctor.coordinator.endings import end_lost
-from proctor.coordinator.schema import AttemptState, EventKind
 from proctor.coordinator.statements import attempts, episodes, items, runs
+from proctor.coordinator.states import AttemptState, EventKind
 from proctor.coordinator.transaction import Holder, Transaction, token_digest
 from proctor.evaluation.protocol import ClaimReply, ClaimRequest, Lease, RunSettings, WorkerHello
 from proctor.evaluation.record import ErrorRecord

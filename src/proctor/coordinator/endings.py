@@ -10,8 +10,8 @@ from sqlalchemy import RowMapping
 from proctor.coordinator.acceptance import accept, named
 from proctor.coordinator.crashes import crash_failures
 from proctor.coordinator.refusals import superseded
-from proctor.coordinator.schema import AttemptState, EventKind, ItemState
 from proctor.coordinator.statements import attempts, episodes, items, runs
+from proctor.coordinator.states import AttemptState, EventKind, ItemState
 from proctor.coordinator.transaction import Holder, Transaction, holder_of
 from proctor.errors import LeaseLostError
 from proctor.evaluation.protocol import (

@@ -17,8 +17,8 @@ from proctor.benchmarks.contract import Episode
 from proctor.coordinator.database import reading_engine, storage_fault
 from proctor.coordinator.migrate import require_schema
 from proctor.coordinator.plan import Fingerprint
-from proctor.coordinator.schema import AttemptState, EventKind, RunState
 from proctor.coordinator.statements import attempts, episodes, events, items, runs
+from proctor.coordinator.states import AttemptState, EventKind, RunState
 from proctor.errors import UnknownNameError, UsageError
 from proctor.evaluation.protocol import RunSettings, WorkerHello
 from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Outcome

@@ -16,8 +16,8 @@ from proctor.coordinator.plan import (
     plan_hash,
     planned_items,
 )
-from proctor.coordinator.schema import EventKind, ItemState, RunState
 from proctor.coordinator.statements import episodes, items, runs
+from proctor.coordinator.states import EventKind, ItemState, RunState
 from proctor.coordinator.store import New, Restart, Resume, Start
 from proctor.coordinator.transaction import Transaction, utc_now
 from proctor.coordinator.writer import Owner

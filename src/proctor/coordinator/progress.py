@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from sqlalchemy import RowMapping
 
-from proctor.coordinator.schema import ItemState
+from proctor.coordinator.states import ItemState
 from proctor.evaluation.record import EVALUATED, Outcome
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
 
 
 class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.coordinator.schema import AttemptState, EventKind
 from proctor.coordinator.statements import attempts
+from proctor.coordinator.states import AttemptState, EventKind
 from proctor.coordinator.transaction import Holder, Transaction
 from proctor.errors import LeaseLostError
 

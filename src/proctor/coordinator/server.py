@@ -18,44 +18,27 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import msgspec
 import uvicorn
 
 from proctor.coordinator.api import make_app
-from proctor.coordinator.store import RunStore, Start, open_store
+from proctor.coordinator.configuration import (
+    DATABASE_FILE,
+    EXIT_FAULT,
+    EXIT_USAGE,
+    JOURNAL_FILE,
+    Ready,
+    ServerConfig,
+)
+from proctor.coordinator.store import RunStore, open_store
 from proctor.errors import InfrastructureFault, StorageFault, SupersededError, UsageError
-from proctor.limits import EXPIRY_CHECK_S, LEASE_S, MAX_API_CONNECTIONS
+from proctor.limits import EXPIRY_CHECK_S, MAX_API_CONNECTIONS
 
 log = logging.getLogger(__name__)
 
-DATABASE_FILE: Final = "run.db"
-JOURNAL_FILE: Final = "episodes.jsonl"
 _SHUTDOWN_S: Final = 5
-
-EXIT_USAGE: Final = 2
-EXIT_FAULT: Final = 5
-
-
-class ServerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a coordinator is told on its standard input."""
-
-    directory: str
-    """The run directory; the store and the journal are in it."""
-    start: Start
-    token: Annotated[str, msgspec.Meta(min_length=32)]
-    """The run token every request must carry."""
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
-    """0: any free one. Whoever restarts a coordinator names the port its workers know."""
-    lease_s: Annotated[float, msgspec.Meta(gt=0)] = LEASE_S
-
-
-class Ready(msgspec.Struct, frozen=True, kw_only=True):
-    """What a coordinator says once it serves."""
-
-    url: str
-    epoch: int
 
 
 def main() -> int:

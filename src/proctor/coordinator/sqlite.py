@@ -18,8 +18,8 @@ from proctor.coordinator.opening import take_over
 from proctor.coordinator.progress import Progress, progress_of
 from proctor.coordinator.refusals import superseded
 from proctor.coordinator.roster import Roster
-from proctor.coordinator.schema import RunState
 from proctor.coordinator.statements import attempts, episodes, runs
+from proctor.coordinator.states import RunState
 from proctor.coordinator.store import RunStore, Start
 from proctor.coordinator.transaction import Changes, Holder, holder_of
 from proctor.coordinator.writer import Owner, Writer

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection, CursorResult, Executable, RowMapping
 
-from proctor.coordinator.schema import COUNTERS, EventKind
+from proctor.coordinator.schema import COUNTERS
 from proctor.coordinator.statements import events, runs
+from proctor.coordinator.states import EventKind
 from proctor.evaluation.protocol import AttemptRef, RunSettings
 
 

@@ -19,8 +19,8 @@ import msgspec
 from sqlalchemy import Connection
 
 from proctor.coordinator.database import disconnect, storage_fault
-from proctor.coordinator.schema import RunState
 from proctor.coordinator.statements import runs
+from proctor.coordinator.states import RunState
 from proctor.coordinator.transaction import Changes, Transaction, utc_now
 from proctor.errors import ProctorError, StorageFault, SupersededError
 from proctor.evaluation.protocol import RunSettings

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from proctor.benchmarks.contract import Episode
 from proctor.coordinator.plan import RunPlan
-from proctor.coordinator.schema import ItemState
+from proctor.coordinator.states import ItemState
 from proctor.coordinator.store import New, Restart, Resume, RunStore, Start, open_store
 from proctor.errors import (
     LeaseLostError,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import bindparam as the
 from sqlalchemy import exists, insert, select, update
 
-from proctor.coordinator.schema import AttemptState, attempt, episode
+from proctor.coordinator.schema import attempt, episode
+from proctor.coordinator.states import AttemptState
 
 OPEN = insert(attempt).returning(attempt.c.id)
 """Columns as parameters."""

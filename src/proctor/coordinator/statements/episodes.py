@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import bindparam as the
 from sqlalchemy import exists, insert, select, update
 
-from proctor.coordinator.schema import AttemptState, EventKind, attempt, episode, event_log
+from proctor.coordinator.schema import attempt, episode, event_log
+from proctor.coordinator.states import AttemptState, EventKind
 
 PLAN = insert(episode)
 """Columns as parameters."""

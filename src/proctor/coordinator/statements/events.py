@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import bindparam as the
 from sqlalchemy import insert, select
 
-from proctor.coordinator.schema import EventKind, event_log
+from proctor.coordinator.schema import event_log
+from proctor.coordinator.states import EventKind
 
 RECORD = insert(event_log)
 """Columns as parameters."""

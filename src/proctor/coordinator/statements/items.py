@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import bindparam as the
 from sqlalchemy import case, exists, insert, select, update
 
-from proctor.coordinator.schema import ItemState, episode, work_item
+from proctor.coordinator.schema import episode, work_item
+from proctor.coordinator.states import ItemState
 
 CREATE = insert(work_item)
 """Columns as parameters."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import bindparam as the
 from sqlalchemy import func, insert, select, update
 
-from proctor.coordinator.schema import COUNTERS, RunState, run, task
+from proctor.coordinator.schema import COUNTERS, run, task
+from proctor.coordinator.states import RunState
 
 CREATE = insert(run).returning(run.c.id)
 """Columns as parameters."""
