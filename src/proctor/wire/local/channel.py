@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -23,6 +24,9 @@ from proctor.wire.local.messages import (
 )
 
 _READ_BYTES: Final = 65536
+
+_LAST_WORDS_S: Final = 0.01
+"""Seconds to look for a farewell after the connection broke: it has arrived by then or never will."""
 
 
 class Channel:
@@ -66,6 +70,7 @@ class Channel:
                 f"{self._where}: the server did not take a request in {timeout_s} s"
             ) from None
         except OSError as error:
+            self._hear_last_words()
             raise self._gone(error) from None
 
     def answer(self, request_id: int, timeout_s: float) -> tuple[Answer, bytearray]:
@@ -73,8 +78,17 @@ class Channel:
 
         Raises `DeadlineError`, after which the channel stays open, `PolicyGoneError` or `ProtocolError`.
         """
-        deadline = time.monotonic() + timeout_s
         self._wait_at_most(timeout_s)
+        try:
+            return self._await(request_id, time.monotonic() + timeout_s)
+        except DeadlineError:
+            raise DeadlineError(f"{self._where}: no answer within {timeout_s} s") from None
+
+    def close(self) -> None:
+        """Close the connection. Idempotent."""
+        self._socket.close()
+
+    def _await(self, request_id: int, deadline: float) -> tuple[Answer, bytearray]:
         while True:
             message, body = self._receive(deadline)
             if isinstance(message, Greeting):
@@ -84,10 +98,6 @@ class Channel:
                 return message, body
             self.late_replies += 1
             self._wait_until(deadline)
-
-    def close(self) -> None:
-        """Close the connection. Idempotent."""
-        self._socket.close()
 
     def _introduce(self, role: Role, deadline: float) -> None:
         self._wait_until(deadline)
@@ -118,6 +128,12 @@ class Channel:
             kind = PolicyGoneError if message.reason == "leaving" else ProtocolError
             raise kind(f"{self._where}: the server closed the connection: {message.message}")
         return message, frame[1]
+
+    def _hear_last_words(self) -> None:
+        """The server closed: raise what it said before, if it said something."""
+        with contextlib.suppress(DeadlineError):
+            while True:
+                self._receive(time.monotonic() + _LAST_WORDS_S)
 
     def _read(self, deadline: float) -> None:
         try:

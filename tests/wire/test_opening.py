@@ -1,0 +1,104 @@
+"""From an endpoint to a session: what is wrong is said before any episode runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.errors import DeadlineError, PolicyLoadError, UsageError
+from proctor.policy import ActionSpec, PolicyCapabilities, SessionContext
+from proctor.testing.dialects import PROBE_SPEC, ProbePolicy, probe_context
+from proctor.wire.local import PolicyServer
+from proctor.wire.opening import open_session, prepare
+
+
+@pytest.fixture
+def probe() -> ProbePolicy:
+    return ProbePolicy(max_batch_size=2, batch_invariant=True)
+
+
+@pytest.fixture
+def endpoint(probe: ProbePolicy, tmp_path: Path) -> Iterator[str]:
+    with PolicyServer(probe, tmp_path / "policy.sock"):
+        yield f"unix:{tmp_path}/policy.sock"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "problem"),
+    [
+        ("/tmp/policy.sock", "has no scheme; write unix:/path/to/socket"),
+        ("unix:policy.sock", "needs an absolute path"),
+        ("unix:", "needs an absolute path"),
+        ("unxi:/tmp/policy.sock", "unknown endpoint scheme 'unxi'; did you mean 'unix'"),
+        ("https://example.org", "Valid: unix"),
+    ],
+)
+def test_an_endpoint_that_is_none_is_the_users_mistake(endpoint: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        prepare(endpoint, probe_context(), timeout_s=1)
+    with pytest.raises(UsageError, match=problem):
+        open_session(endpoint, PROBE_SPEC, act_timeout_s=1)
+
+
+def test_prepare_loads_and_negotiates(endpoint: str, probe: ProbePolicy) -> None:
+    description = prepare(endpoint, probe_context(), timeout_s=10)
+    assert (description.dialect.split()[0], description.endpoint) == ("proctor.local/1", endpoint)
+    assert description.action_representation == "probe.pose-v1"
+    assert (description.batching, description.seeds, description.chunk_owner) == (
+        "invariant",
+        "used",
+        "worker",
+    )
+    assert [hook for hook, _ in probe.calls] == ["load"]
+
+
+def test_what_is_loaded_is_not_loaded_again(endpoint: str, probe: ProbePolicy) -> None:
+    first = prepare(endpoint, probe_context(), timeout_s=10)
+    assert prepare(endpoint, probe_context(), timeout_s=10) == first
+    session = open_session(endpoint, PROBE_SPEC, act_timeout_s=10)
+    assert session.description == first
+    session.close()
+    assert [hook for hook, _ in probe.calls] == ["load"]
+
+
+def test_nobody_there_is_a_missed_deadline(tmp_path: Path) -> None:
+    with pytest.raises(DeadlineError, match="no policy server within"):
+        prepare(f"unix:{tmp_path}/none.sock", probe_context(), timeout_s=0.01)
+
+
+def test_a_session_needs_a_loaded_policy(endpoint: str) -> None:
+    with pytest.raises(PolicyLoadError, match="no policy is loaded; the server is created"):
+        open_session(endpoint, PROBE_SPEC, act_timeout_s=1)
+
+
+def test_a_policy_that_cannot_load_is_named(
+    endpoint: str, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(context: SessionContext) -> PolicyCapabilities:
+        raise FileNotFoundError("weights.safetensors")
+
+    monkeypatch.setattr(probe, "load", load)
+    with pytest.raises(PolicyLoadError, match=r"load\(\) raised FileNotFoundError: weights\.safetensors"):
+        prepare(endpoint, probe_context(), timeout_s=10)
+    with pytest.raises(PolicyLoadError, match="the server is failed"):
+        prepare(endpoint, probe_context(), timeout_s=10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"suite": "other"},
+        {"protocol_version": "2"},
+        {"action": ActionSpec(name="probe.pose", description="the pose, given back", dimension=4)},
+    ],
+)
+def test_a_policy_loaded_for_something_else_is_refused(endpoint: str, change: dict[str, Any]) -> None:
+    prepare(endpoint, probe_context(), timeout_s=10)
+    other = dataclasses.replace(PROBE_SPEC, **change)
+    (field,) = change
+    with pytest.raises(PolicyLoadError, match=f"loaded for another benchmark: {field} is"):
+        open_session(endpoint, other, act_timeout_s=1)
