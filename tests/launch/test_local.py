@@ -88,7 +88,7 @@ class TestOneNumber:
 
     def test_for_a_policy_process_file(self, tmp_path: Path, evaluate_toy: Evaluate) -> None:
         (tmp_path / "serve.py").write_text(
-            "from proctor import run\nfrom proctor.testing import toy_policies\nrun(toy_policies.MoodyPolicy())\n"
+            "import proctor\nfrom proctor.testing.toy_policies import MoodyPolicy as P\nproctor.run(P())\n"
         )
         file = tmp_path / "policy.json"
         command = f'["{sys.executable}", "serve.py"]'
@@ -202,10 +202,11 @@ class TestPolicyFaults:
     ) -> None:
         monkeypatch.setattr(replicas, "HEALTH_EVERY_S", 0.2)
         options = {"policy_args": {"hook": "act", "fault": "hang", "task": "park"}, "act_timeout_s": 0.5}
-        results = evaluate_toy(policy=FAULTY, tasks=["reach", "park"], episodes=1, **options)
-        assert results.per_task["park"].policy_errors == 1
-        assert results.per_task["reach"].rate is not None
-        assert results.per_task["reach"].rate.successes == 1
+        results = evaluate_toy(policy=FAULTY, tasks=["park", "cliff"], episodes=2, workers=1, **options)
+        assert results.per_task["park"].policy_errors == 2
+        cliff = results.per_task["cliff"]
+        assert cliff.rate is not None
+        assert cliff.rate.successes >= 1, "only an episode that waited behind the hung call may have failed"
 
 
 class TestUsage:
@@ -268,7 +269,7 @@ class TestInterruptedLauncher:
         wait_gone(started)
         interrupted = load_results(Path("runs") / "run")
         assert interrupted.run.ended == "interrupted"
-        assert interrupted.run.faults == ()
+        assert {fault.outcome for fault in interrupted.run.faults} <= {Outcome.CANCELLED}
         assert 2 <= interrupted.summary.ledger.completed < 12
         resumed = evaluate_toy(resume=True)
         assert resumed.outcome_hash == EXPECTED_HASH

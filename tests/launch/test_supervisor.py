@@ -86,18 +86,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 class TestConversation:
     def test_configuration_arrives_and_the_ready_line_comes_back(self, start: Start) -> None:
-        child = start(
-            "print(json.dumps({'got': json.loads(sys.stdin.readline())}), flush=True)",
-            configuration='{"a": 1}',
-        )
+        child = start("print(json.dumps({'got': json.loads(sys.stdin.readline())}), flush=True)")
+        child.send('{"a": 1}')
         wait_until_ready([child], 10)
         assert child.ready == {"got": {"a": 1}}
 
     def test_configuration_larger_than_a_pipe(self, start: Start) -> None:
-        child = start(
-            "time.sleep(0.05); print(json.dumps({'bytes': len(sys.stdin.readline())}), flush=True)",
-            configuration="x" * 300_000,
-        )
+        child = start("time.sleep(0.05); print(json.dumps({'bytes': len(sys.stdin.readline())}), flush=True)")
+        child.send("x" * 300_000)
         wait_until_ready([child], 10)
         assert child.ready == {"bytes": 300_001}
 

@@ -2,8 +2,14 @@
 
     python -I -S _keeper.py        (standard library alone; one per supervised child)
 
-The owner writes one JSON order on the keeper's standard input, then `stop SECONDS` or `kill`. The end of that
-input, or another parent process than the owner, means that the owner is gone: then the child is stopped too.
+The owner writes one JSON order on the keeper's standard input, then any of
+
+    send LINE         a line for the child's standard input, which stays open until the child shall end
+    stop SECONDS      SIGTERM, and SIGKILL for what is left after so many seconds
+    kill              SIGKILL now
+
+The end of that input, or another parent process than the owner, means that the owner is gone: then the child
+is stopped too.
 The keeper writes JSON events on its standard output:
 
     {"event": "started", "pid": 12}
@@ -94,7 +100,7 @@ class Keeper:
         self.owner = int(order["owner"])
         self.grace_s = float(order["grace_s"])
         self.announces = bool(order["announces"])
-        self.unsent = order["configuration"].encode() + b"\n" if order["configuration"] else b""
+        self.unsent = b""
         self.commands = rest
         self.printed = b""
         self.kill_at: float | None = None
@@ -137,8 +143,6 @@ class Keeper:
         self.selector.register(0, selectors.EVENT_READ, self._owner_spoke)
         self.selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 1 << 10))
         self.selector.register(self.child.stdout, selectors.EVENT_READ, self._child_printed)
-        if self.unsent:
-            self.selector.register(self.child.stdin, selectors.EVENT_WRITE, self._child_listens)
         tell(event="started", pid=self.child.pid)
         self._obey()
         while self.status is None:
@@ -164,7 +168,7 @@ class Keeper:
         self.told_to_end = self.told_to_end or number != signal.SIGCHLD
 
     def _owner_spoke(self) -> None:
-        heard = os.read(0, 1 << 12)
+        heard = os.read(0, 1 << 16)
         if not heard:
             self.selector.unregister(0)
             self._stop(self.grace_s)
@@ -179,6 +183,8 @@ class Keeper:
                 self._stop(float(argument or self.grace_s))
             elif word == "kill":
                 self._stop(0.0)
+            elif word == "send":
+                self._send(argument.encode() + b"\n")
 
     def _stop(self, grace_s: float) -> None:
         """Ask the child to end; kill what is left after `grace_s` seconds. A later call may shorten that."""
@@ -193,6 +199,14 @@ class Keeper:
         if self.status is None:
             with contextlib.suppress(OSError):
                 os.killpg(self.child.pid, number)
+
+    def _send(self, text: bytes) -> None:
+        assert self.child.stdin is not None
+        if self.kill_at is not None:
+            return
+        if not self.unsent:
+            self.selector.register(self.child.stdin, selectors.EVENT_WRITE, self._child_listens)
+        self.unsent += text
 
     def _child_listens(self) -> None:
         assert self.child.stdin is not None

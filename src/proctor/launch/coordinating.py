@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from proctor.coordinator.client import CoordinatorClient
+from proctor.coordinator.configuration import EXIT_USAGE, ServerConfig
 from proctor.coordinator.progress import Progress
-from proctor.coordinator.server import EXIT_USAGE, ServerConfig
 from proctor.coordinator.store import Restart, Start
 from proctor.errors import CoordinatorGone, InfrastructureFault, StorageFault, UsageError
 from proctor.evaluation.record import ErrorRecord
@@ -33,33 +33,42 @@ _TOKEN_BYTES: Final = 32
 
 
 class Coordinator:
-    """One run's coordinator. Used from one thread."""
+    """One run's coordinator. Used from one thread.
 
-    def __init__(self, run: str, directory: Path, start: Start) -> None:
+    The process starts at once, so that its imports overlap with the loading of the policy; `open` tells it
+    which run to serve.
+    """
+
+    def __init__(self, run: str, directory: Path) -> None:
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.url = ""
         self._run, self._directory = run, directory
         self._restarts = Restarts(MAX_COORDINATOR_RESTARTS)
         self._unsaid: list[tuple[str, ErrorRecord, bool]] = []
-        self.child = self._start(start, port=0)
-        try:
-            self._wait_until_ready()
-        except BaseException:
-            stop_all([self.child])
-            raise
-        self.url = self._url()
-        self._client = CoordinatorClient(self.url, self.token)
+        self._client: CoordinatorClient | None = None
+        self.child = self._start()
 
-    def _start(self, start: Start, port: int) -> Child:
-        config = ServerConfig(directory=str(self._directory), start=start, token=self.token, port=port)
+    def _start(self) -> Child:
         return Child(
             Order(
                 name="coordinator",
                 command=[sys.executable, str(BOOTSTRAP), COORDINATOR_MODULE],
                 log=self._directory / "logs" / "coordinator.log",
                 environment=host_environment(),
-                configuration=msgspec.json.encode(config).decode(),
             )
         )
+
+    def open(self, start: Start) -> None:
+        """Take the run over and serve it. Raises UsageError when the run or its plan is refused."""
+        self._configure(start, port=0)
+        self._wait_until_ready()
+        assert self.child.ready is not None
+        self.url = str(self.child.ready["url"])
+        self._client = CoordinatorClient(self.url, self.token)
+
+    def _configure(self, start: Start, port: int) -> None:
+        config = ServerConfig(directory=str(self._directory), start=start, token=self.token, port=port)
+        self.child.send(msgspec.json.encode(config).decode())
 
     def _wait_until_ready(self) -> None:
         try:
@@ -72,20 +81,18 @@ class Coordinator:
         if self.child.exit is not None and self.child.exit.code == EXIT_USAGE:
             raise UsageError(last_words(self.child.order.log))
 
-    def _url(self) -> str:
-        assert self.child.ready is not None
-        return str(self.child.ready["url"])
-
     def mind(self) -> None:
         """Start it again if it died. Raises InfrastructureFault when it died too often."""
         if self.child.running:
             return
         self._raise_if_refused()
         if self._restarts.due(f"the coordinator ended: {self.child.exit}\n{log_tail(self.child.order.log)}"):
-            self.child = self._start(Restart(self._run), port=urlsplit(self.url).port or 0)
+            self.child = self._start()
+            self._configure(Restart(self._run), port=urlsplit(self.url).port or 0)
 
     def progress(self) -> Progress | None:
         """Where the run is; None while the coordinator is away."""
+        assert self._client is not None
         try:
             self._say_the_unsaid()
             return self._client.progress()
@@ -99,6 +106,7 @@ class Coordinator:
             self._say_the_unsaid()
 
     def _say_the_unsaid(self) -> None:
+        assert self._client is not None
         while self._unsaid:
             worker, error, native_crash = self._unsaid[0]
             try:
@@ -109,6 +117,7 @@ class Coordinator:
 
     def cancel(self, reason: str) -> bool:
         """Hand out no more work; whether the coordinator has taken note."""
+        assert self._client is not None
         try:
             self._client.cancel(reason)
         except (CoordinatorGone, StorageFault):
@@ -117,14 +126,15 @@ class Coordinator:
 
     def close(self, hurry: Callable[[], bool]) -> None:
         """Let it finish what is in flight and end, or kill it once `hurry()`."""
-        self._client.close()
+        if self._client is not None:
+            self._client.close()
         stop_all([self.child], hurry=hurry)
 
 
 @contextmanager
-def coordinating(run: str, directory: Path, start: Start, hurry: Callable[[], bool]) -> Iterator[Coordinator]:
-    """Run a coordinator while the block lasts. Raises UsageError when it refuses the run or its plan."""
-    coordinator = Coordinator(run, directory, start)
+def coordinating(run: str, directory: Path, hurry: Callable[[], bool]) -> Iterator[Coordinator]:
+    """Run a coordinator while the block lasts."""
+    coordinator = Coordinator(run, directory)
     try:
         yield coordinator
     finally:

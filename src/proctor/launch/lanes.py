@@ -56,15 +56,16 @@ class Lane:
             index=self._index,
             log=str(log),
         )
-        return Child(
+        child = Child(
             Order(
                 name=self.name,
                 command=[str(self._workplace.interpreter), str(BOOTSTRAP), WORKER_MODULE],
                 log=self._workplace.directory / log,
                 environment=self._workplace.environment,
-                configuration=msgspec.json.encode(configuration).decode(),
             )
         )
+        child.send(msgspec.json.encode(configuration).decode())
+        return child
 
     def mind(self, progress: Progress | None) -> None:
         """Report a dead worker and start it again, if there is anything left to do.

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from proctor.coordinator.configuration import DATABASE_FILE
 from proctor.coordinator.export import export_run
 from proctor.coordinator.plan import RunPlan
 from proctor.coordinator.progress import Progress
-from proctor.coordinator.server import DATABASE_FILE
-from proctor.coordinator.store import New, Resume
-from proctor.errors import InfrastructureFault
+from proctor.coordinator.store import New, Resume, Start
+from proctor.errors import InfrastructureFault, StorageFault
+from proctor.evaluation.protocol import RunSettings
 from proctor.launch import lanes as lane_processes
 from proctor.launch import replicas as policy_processes
 from proctor.launch.accounting import run_record
@@ -37,7 +38,8 @@ from proctor.launch.settings import run_settings, session_context
 from proctor.launch.supervisor import Child, stop_all, wait_for_news
 from proctor.launch.workplace import Workplace, make_workplace, run_directory, socket_directory
 from proctor.limits import LOOK_S, STOP_GRACE_S
-from proctor.results import Results, write_results
+from proctor.results import PolicyRecord, Results, write_results
+from proctor.wire.session import SessionDescription
 
 _TURN_S: Final = 0.1
 
@@ -75,31 +77,50 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
         with phases.measured("environment"):
             workplace = make_workplace(plan.definition.environment, plan.directory, callbacks.say)
         replicas = make_replicas(plan, stack.enter_context(socket_directory(plan.directory)))
-        with phases.measured("policy_load"):
-            callbacks.say(f"loading the policy: {policy.spec}")
-            stack.enter_context(served(replicas, interrupts.hurry))
-            descriptions = prepare_all(replicas)
-        run_plan = RunPlan(
-            settings=run_settings(plan, descriptions), policy=policy_identity(policy), episodes=plan.episodes
-        )
-        start = Resume(run_plan) if plan.request.resume else New(run_plan)
-        with coordinating(plan.name, plan.directory, start, interrupts.hurry) as coordinator:
+        with coordinating(plan.name, plan.directory, interrupts.hurry) as coordinator:
+            with phases.measured("policy_load"):
+                callbacks.say(f"loading the policy: {policy.spec}")
+                stack.enter_context(served(replicas, interrupts.hurry))
+                descriptions = prepare_all(replicas)
+            settings = run_settings(plan, descriptions)
+            coordinator.open(_start(plan, settings, policy))
             interrupts.hold()
             with phases.measured("evaluation"):
                 run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks)
                 ending = run.watch()
-        export = export_run(plan.directory / DATABASE_FILE, plan.name)
-        record = run_record(
-            plan,
-            export,
-            policy,
-            descriptions,
-            finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            ended=ending.how,
-            end_reason=ending.reason,
-            phases_s=phases.seconds,
-        )
+        return _account(plan, policy, descriptions, ending, phases)
+
+
+def _account(
+    plan: EvaluationPlan,
+    policy: PolicyRecord,
+    replicas: Sequence[SessionDescription],
+    ending: Ending,
+    phases: Phases,
+) -> Results:
+    export = export_run(plan.directory / DATABASE_FILE, plan.name)
+    record = run_record(
+        plan,
+        export,
+        policy,
+        replicas,
+        finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        ended=ending.how,
+        end_reason=ending.reason,
+        phases_s=phases.seconds,
+    )
+    try:
         return write_results(plan.directory, record, export.records)
+    except OSError as error:
+        raise StorageFault(
+            f"{plan.directory}: the results could not be written ({error.strerror}); "
+            "nothing accepted is lost. Make room and resume the run"
+        ) from error
+
+
+def _start(plan: EvaluationPlan, settings: RunSettings, policy: PolicyRecord) -> Start:
+    whole = RunPlan(settings=settings, policy=policy_identity(policy), episodes=plan.episodes)
+    return Resume(whole) if plan.request.resume else New(whole)
 
 
 def make_replicas(plan: EvaluationPlan, sockets: Path) -> list[Replica]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from proctor.errors import PolicyFault, PolicyLoadError, ProctorError, UsageError
+from proctor.errors import PolicyGoneError, PolicyLoadError, ProctorError, UsageError
 from proctor.launch.restarts import Restarts
 from proctor.launch.servers import Server
 from proctor.launch.supervisor import Child, last_words, log_tail, stop_all, wait_for_news
@@ -29,6 +29,8 @@ from proctor.wire.opening import prepare
 from proctor.wire.session import SessionDescription
 
 _CONNECT_EVERY_S = 0.05
+_ENDING_S = 5.0
+"""Seconds that a process may take to end after it closed its connections."""
 
 
 class Replica:
@@ -60,7 +62,7 @@ class Replica:
         """Start the server and its preparation."""
         self.server.start()
         # A preparation that still waits for a dead predecessor finds the new server at the same address.
-        if self._preparation is None:
+        if self._preparation is None or not self._preparation.running:
             self._preparation = _Preparation(self.name, self.server.endpoint, self._context)
 
     def mind(self) -> None:
@@ -91,25 +93,16 @@ class Replica:
     def _take_preparation(self) -> None:
         preparation = self._preparation
         assert preparation is not None
-        if preparation.running:
-            return
+        if preparation.running or (preparation.gone_lately and self.child is not None):
+            return  # a process that is about to end explains itself better than its broken connection does
         self._preparation = None
         if preparation.error is not None:
-            if isinstance(preparation.error, PolicyFault) and self._ends_now():
-                return
             raise preparation.error
         assert preparation.description is not None
         if self.description is not None:
             require_same(self.name, self.description, f"{self.name} rebuilt", preparation.description)
         self.description = preparation.description
         self._health_at = time.monotonic() + HEALTH_EVERY_S
-
-    def _ends_now(self) -> bool:
-        """Whether the process behind a failed preparation is gone, which is then the better explanation."""
-        if self.child is None:
-            return False
-        wait_for_news([self.child], 0.2)
-        return not self.child.running
 
     def _kill_if_hung(self, child: Child) -> None:
         try:
@@ -128,6 +121,7 @@ class _Preparation:
         self.description: SessionDescription | None = None
         self.error: ProctorError | None = None
         self._endpoint, self._context = endpoint, context
+        self._ended_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"prepare {name}", daemon=True)
         self._thread.start()
 
@@ -135,12 +129,17 @@ class _Preparation:
     def running(self) -> bool:
         return self._thread.is_alive()
 
+    @property
+    def gone_lately(self) -> bool:
+        """Whether the server closed the connection, moments ago."""
+        return isinstance(self.error, PolicyGoneError) and time.monotonic() < self._ended_at + _ENDING_S
+
     def _run(self) -> None:
         try:
             self._wait_for_listener()
             self.description = prepare(self._endpoint, self._context, timeout_s=LOAD_TIMEOUT_S)
         except ProctorError as error:
-            self.error = error
+            self.error, self._ended_at = error, time.monotonic()
 
     def _wait_for_listener(self) -> None:
         """Imports may take longer than any request is allowed to."""

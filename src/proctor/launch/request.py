@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from proctor.evaluation.record import Filmed
 from proctor.launch.interrupts import BY_THE_USER
 from proctor.limits import ACT_TIMEOUT_S
 from proctor.policy import Policy
@@ -49,7 +50,7 @@ class EvaluationRequest:
     accept_batching: bool = False
     """Merge concurrent requests of a policy that does not promise batch invariance."""
     act_timeout_s: float = ACT_TIMEOUT_S
-    record: Literal["none", "failures", "all"] = "none"
+    record: Filmed = "none"
     """Which episodes are filmed."""
     run_directory: str | Path = "runs"
     """Where runs live."""
@@ -97,7 +98,7 @@ def evaluate(
     checkpoint: str | None = None,
     accept_batching: bool = False,
     act_timeout_s: float = ACT_TIMEOUT_S,
-    record: Literal["none", "failures", "all"] = "none",
+    record: Filmed = "none",
     run_directory: str | Path = "runs",
     resume: bool = False,
     progress: Callable[[Progress], None] | None = None,

@@ -6,7 +6,8 @@ Every child has a keeper (`_keeper.py`), a small process between it and us. Thre
 * the child does: the keeper kills what it left behind and reports how it ended;
 * the keeper does: the child gets SIGKILL from the kernel, and we kill the rest of its session.
 
-A Child is used from one thread. Configuration travels on standard input, never in the command line.
+A Child is used from one thread. Configuration travels on its standard input, which stays open until it shall
+end, never in the command line.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ class Order:
     """Everything the child prints is appended here, but for its ready line."""
     environment: Mapping[str, str]
     """The child's whole environment."""
-    configuration: str = ""
-    """One line written to the child's standard input, which then stays open until the child shall end."""
     directory: Path | None = None
     announces: bool = True
     """Whether the child prints a JSON object on standard output once it is ready."""
@@ -98,7 +97,6 @@ class Child:
                 {
                     "owner": os.getpid(),
                     "command": [os.fspath(part) for part in order.command],
-                    "configuration": order.configuration,
                     "log": str(order.log.resolve()),
                     "announces": order.announces,
                     "grace_s": order.grace_s,
@@ -135,6 +133,10 @@ class Child:
             self._take(json.loads(line))
         if ended:
             self._keeper_ended()
+
+    def send(self, line: str) -> None:
+        """Write one line to the child's standard input. Does not wait."""
+        self._say(f"send {line}")
 
     def stop(self, grace_s: float | None = None) -> None:
         """Ask the child to end within `grace_s` seconds, else kill it. Does not wait."""
