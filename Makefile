@@ -15,9 +15,13 @@ INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 .PHONY: demo test unit lint format bench environments graphics python lock clean
 .DELETE_ON_ERROR:
 
-demo: graphics  ## Evaluate the bundled policies on both benchmarks, from nothing.
-	@$(MAKE) --no-print-directory .venv/eval.stamp environments
-	@$(BIN)/python examples/demo.py
+demo: graphics  ## Examine the bundled scripted policies on both benchmarks, from nothing.
+	@$(MAKE) --no-print-directory environments
+	@rm -rf runs/demo-aloha runs/demo-metaworld
+	$(BIN)/proctor bench eval aloha-sim-v1 --run demo-aloha --episodes 10 --workers 2 --record first \
+	  --policy examples/policies/aloha_expert.py:AlohaExpert --policy-arg look=images.top --policy-arg blur_mm=10
+	$(BIN)/proctor bench eval metaworld-mt10-v1 --run demo-metaworld --episodes 2 --workers 2 --record first \
+	  --policy examples/policies/metaworld_expert.py:MetaworldExpert --policy-python env:metaworld
 
 test: graphics  ## Everything that must pass before a change lands.
 	@$(MAKE) --no-print-directory lint environments

@@ -118,7 +118,7 @@ COORDINATOR_READY_S: Final = 60.0
 """Seconds until the coordinator listens, planning 10,000 episodes on a slow disk included."""
 
 SERVER_READY_S: Final = 600.0
-"""Seconds until a policy's process listens: imports of a large model stack from a network disk, no weights."""
+"""Seconds until a policy's process listens: a large model stack imported from a network disk, no weights."""
 
 MAX_FRUITLESS_RESTARTS: Final = 3
 """Restarts of a worker in a row in which the run did not move; once more would not help either."""
@@ -170,8 +170,8 @@ RETRY_LONGEST_S: Final = 2.0
 """Longest pause between two repetitions, in seconds: a restarted server is back in use within as much."""
 
 # --- video -----------------------------------------------------------------------------------------
-MAX_VIDEO_HZ: Final = 25.0
-"""Frames per second of a recording: enough to see what went wrong, and half of a 50 Hz robot's steps."""
+MAX_VIDEO_HZ: Final = 12.5
+"""Frames per second of a recording: shows what went wrong; each costs a 0.1 s render without a GPU."""
 
 MAX_VIDEO_WIDTH: Final = 1280
 """Pixels; cameras stand side by side, three of 640 would be 1,920."""

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,6 +32,7 @@ from proctor.benchmarks.version import (
     load_version,
     read_definition,
 )
+from proctor.durable import write_durably
 from proctor.errors import BenchmarkFault, ProctorError, UsageError
 
 SEAL_SCHEMA: Final = 1
@@ -56,7 +55,7 @@ def freeze(directory: Path) -> BenchmarkVersion:
         )
     files = list_files(directory)
     seal = Seal(schema=SEAL_SCHEMA, id=version.definition.id, hash=listing_hash(files), files=files)
-    _replace_file(directory / SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1) + b"\n")
+    write_durably(directory / SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1) + b"\n")
     return load_version(directory)
 
 
@@ -93,7 +92,7 @@ def write_episodes(directory: Path, count: int) -> None:
     """Write the episode list of a draft by `make_episodes`, replacing the one it has."""
     if (directory / SEAL).exists():
         raise UsageError(f"{directory.name} is frozen; copy it under a new id")
-    _replace_file(
+    write_durably(
         directory / EPISODES_FILE, encode_episodes(make_episodes(read_definition(directory), count))
     )
 
@@ -107,7 +106,7 @@ def derive_initial_states(version: BenchmarkVersion) -> BenchmarkVersion:
     assert version.directory is not None, "a version in memory has no file to write"
     found = dict(_starts(version))
     episodes = [replace(episode, initial_state=found[episode.id]) for episode in version.episodes]
-    _replace_file(version.directory / EPISODES_FILE, encode_episodes(episodes))
+    write_durably(version.directory / EPISODES_FILE, encode_episodes(episodes))
     return load_version(version.directory)
 
 
@@ -151,19 +150,6 @@ def _deviation(key: str, recorded: Sequence[float] | None, found: Sequence[float
 def _refuse_frozen(version: BenchmarkVersion) -> None:
     if version.status == "frozen":
         raise UsageError(f"{version.definition.id} is frozen and stays as it is; copy it under a new id")
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".tmp-{secrets.token_hex(6)}-{path.name}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

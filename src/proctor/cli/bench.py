@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -12,6 +12,7 @@ from proctor.benchmarks.registry import find_version, version_ids
 from proctor.cli._arguments import KeyValue, Names
 from proctor.cli.run import runs_option
 from proctor.errors import UsageError
+from proctor.evaluation.record import Filmed
 from proctor.limits import ACT_TIMEOUT_S
 
 
@@ -124,7 +125,7 @@ def check_policy(
     "--act-timeout", type=float, default=ACT_TIMEOUT_S, show_default=True, help="Seconds per act()."
 )
 @click.option(
-    "--record", type=click.Choice(["none", "failures", "all"]), default="none", show_default=True,
+    "--record", type=click.Choice(get_args(Filmed)), default="none", show_default=True,
     help="Which episodes are filmed.",
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with a run: exactly the episodes without a result.")

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from proctor.evaluation.durable import write_durably
+from proctor.durable import write_durably
 
 
 class Journal:

@@ -27,7 +27,7 @@ import msgspec
 
 from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.definition import BenchmarkDefinition
-from proctor.evaluation.record import EpisodeRecord, ErrorRecord
+from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Filmed
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -65,7 +65,7 @@ class RunSettings(Message, frozen=True, forbid_unknown_fields=True, kw_only=True
     """One per replica; worker w uses replica w mod g."""
     observe: tuple[str, ...]
     """Features sent to the policy."""
-    record: Literal["none", "failures", "all"]
+    record: Filmed
     record_features: tuple[str, ...]
     """Image features drawn into the video."""
     act_timeout_s: float

@@ -31,6 +31,10 @@ Termination = Literal["success", "horizon", "simulator", "policy_error", "error"
 """Why the episode stopped."""
 
 
+Filmed = Literal["none", "first", "failures", "all"]
+"""Which episodes are filmed. `first`: the first of every task, chosen before anything ran."""
+
+
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One fault and its address."""
 

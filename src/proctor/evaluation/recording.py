@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from proctor import limits
 from proctor.benchmarks.contract import Episode, FeatureValue
-from proctor.evaluation.durable import write_durably
+from proctor.durable import write_durably
 from proctor.evaluation.protocol import RunSettings
 from proctor.evaluation.record import EVALUATED, Outcome
 
@@ -70,14 +70,15 @@ class NoRecording:
 
 def recording_for(settings: RunSettings, episode: Episode) -> Recording:
     """The recording that a run's settings ask for."""
-    if settings.record == "none" or not settings.record_features:
+    unfilmed = settings.record == "first" and (episode.index, episode.repetition) != (0, 0)
+    if settings.record == "none" or unfilmed or not settings.record_features:
         return NoRecording()
     return VideoRecording(
         Path(settings.run_directory),
         f"videos/{episode.task}-{episode.index}-{episode.repetition}.mp4",
         features=settings.record_features,
         control_hz=settings.benchmark.control_hz,
-        keep=settings.record,
+        keep="failures" if settings.record == "failures" else "all",
     )
 
 

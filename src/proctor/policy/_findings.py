@@ -57,11 +57,11 @@ class PolicyLike(Protocol):
         ...
 
 
-class Broken(Exception):  # noqa: N818 - a verdict on its way to check_policy, never seen outside
+class Broken(Exception):
     """The check failed; the text says what was seen."""
 
 
-class NotApplicable(Exception):  # noqa: N818 - the same
+class NotApplicable(Exception):
     """The check does not apply; the text says why."""
 
 

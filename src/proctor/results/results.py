@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from proctor.durable import write_durably
 from proctor.errors import UsageError
-from proctor.evaluation.durable import write_durably
 from proctor.evaluation.record import EpisodeRecord
 from proctor.results.hashes import outcome_hash
 from proctor.results.rates import Rate

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from proctor.durable import write_durably
 from proctor.errors import InfrastructureFault, UsageError
-from proctor.evaluation.durable import write_durably
 from proctor.evaluation.record import EpisodeRecord
 from proctor.results.hashes import conditions_hash, outcome_hash
 from proctor.results.run_record import Data, RunRecord

@@ -15,7 +15,7 @@ import msgspec
 from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.evaluation.protocol import WorkerHello
-from proctor.evaluation.record import EVALUATED, ErrorRecord, Finite, Outcome
+from proctor.evaluation.record import EVALUATED, ErrorRecord, Filmed, Finite, Outcome
 
 if TYPE_CHECKING:
     from proctor.wire.session import SessionDescription
@@ -93,7 +93,7 @@ class RunSettingsRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=T
     action_representation: str
     observe: tuple[str, ...] = ()
     """Features sent to the policy."""
-    record: Literal["none", "failures", "all"] = "none"
+    record: Filmed = "none"
     act_timeout_s: Finite
 
 
