@@ -88,8 +88,8 @@ HEARTBEAT_S: Final = LEASE_S / 3
 MAX_ATTEMPTS: Final = 3
 """Attempts of one Work Item before it is quarantined."""
 
-EXPIRY_CHECK_S: Final = LEASE_S / 15
-"""Seconds between looks at the leases: a lost worker's item waits at most this long beyond its lease."""
+EXPIRY_CHECKS: Final = 15
+"""Looks at the leases within one lease: a lost worker's item waits this fraction of its lease beyond it."""
 
 COORDINATOR_PATIENCE_S: Final = 30.0
 """Seconds a worker keeps trying to reach a silent coordinator before it stops."""

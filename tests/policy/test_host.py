@@ -306,7 +306,7 @@ class TestConnections:
             host.turn(PATIENT_S)
         assert early.answers == [None]
 
-    @pytest.mark.parametrize("error", [ProtocolError("nonsense"), ConnectionResetError()])
+    @pytest.mark.parametrize("error", [ProtocolError("nonsense"), ConnectionResetError(), MemoryError()])
     def test_nonsense_closes_its_connection_alone(
         self, host: PolicyHost, probe: ProbePolicy, attach: Attach, error: Exception
     ) -> None:

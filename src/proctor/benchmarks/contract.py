@@ -55,6 +55,11 @@ class Episode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     initial_state: tuple[float, ...] | None = None
     """Recorded start, compared with what `begin` makes; None while the version is a draft without them."""
 
+    @property
+    def start(self) -> str:
+        """`<task>/<index>`: the same for every repetition; policy seeds are derived from it."""
+        return f"{self.task}/{self.index}"
+
 
 class Reset(msgspec.Struct, frozen=True):
     """What `Environment.begin` found."""

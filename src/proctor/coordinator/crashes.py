@@ -19,6 +19,6 @@ def crash_failures(
     """One failure of no steps per planned episode (JSON) that the crashed worker did not finish."""
     for spec in specs:
         episode = msgspec.json.decode(spec, type=Episode)
-        seed = policy_seed(settings.run_seed, f"{episode.task}/{episode.index}", episode.repetition)
+        seed = policy_seed(settings.run_seed, episode.start, episode.repetition)
         tally = Tally(outcome=Outcome.FAILURE, termination="simulator", error=error)
         yield tally.record(episode, seed, (), Provenance(worker=worker))

@@ -34,7 +34,7 @@ from proctor.coordinator.configuration import (
 )
 from proctor.coordinator.store import RunStore, open_store
 from proctor.errors import InfrastructureFault, StorageFault, SupersededError, UsageError
-from proctor.limits import EXPIRY_CHECK_S, MAX_API_CONNECTIONS
+from proctor.limits import EXPIRY_CHECKS, MAX_API_CONNECTIONS
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def _open_and_run(config: ServerConfig, source: BinaryIO) -> None:
             lease_s=config.lease_s,
         )
         stack.callback(store.close)
-        asyncio.run(_run(store, config.token, listener, source))
+        asyncio.run(_run(store, config, listener, source))
 
 
 def _listen(port: int) -> socket.socket:
@@ -88,13 +88,13 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-async def _run(store: RunStore, token: str, listener: socket.socket, source: BinaryIO) -> None:
-    server = _Server(make_app(store, token), listener, store.epoch)
+async def _run(store: RunStore, config: ServerConfig, listener: socket.socket, source: BinaryIO) -> None:
+    server = _Server(make_app(store, config.token), listener, store.epoch)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.stop)
     loop.add_signal_handler(signal.SIGINT, lambda: None)  # the terminal's Ctrl-C is the keeper's to act on
     threading.Thread(target=_watch, args=(source, loop, server), daemon=True).start()
-    expiry = asyncio.create_task(_expire_leases(store, server))
+    expiry = asyncio.create_task(_expire_leases(store, server, config.lease_s / EXPIRY_CHECKS))
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -149,9 +149,9 @@ def _watch(source: BinaryIO, loop: asyncio.AbstractEventLoop, server: _Server) -
         loop.call_soon_threadsafe(server.stop)
 
 
-async def _expire_leases(store: RunStore, server: _Server) -> None:
+async def _expire_leases(store: RunStore, server: _Server, every_s: float) -> None:
     while True:
-        await asyncio.sleep(EXPIRY_CHECK_S)
+        await asyncio.sleep(every_s)
         try:
             ended = await asyncio.wrap_future(store.expire())
         except StorageFault as fault:

@@ -93,9 +93,7 @@ class _Rollout:
         self.rule = execution_rule(settings.execute_steps, session.description.chunk_owner)
         offsets = session.description.capabilities.observation_offsets
         self.history = ObservationHistory(self.sensed, offsets, self.rule)
-        self.policy_seed = policy_seed(
-            settings.run_seed, f"{episode.task}/{episode.index}", episode.repetition
-        )
+        self.policy_seed = policy_seed(settings.run_seed, episode.start, episode.repetition)
         self.tally = Tally()
         self.phase: Phase = "begin"
         self.segment, self.segment_start, self.segment_end = episode.segments[0], 0, 0

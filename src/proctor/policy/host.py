@@ -186,7 +186,7 @@ class PolicyHost:
         except EOFError:
             self._drop(source, None)
             return
-        except (ProtocolError, OSError) as error:
+        except (ProtocolError, OSError, MemoryError) as error:
             self._drop(source, error)
             return
         if call is not None:

@@ -42,7 +42,10 @@ class Policy(ABC):
         """The actions that follow this observation."""
 
     def act_batch(self, observations: tuple[Observation, ...]) -> tuple[ActionChunk, ...]:
-        """One chunk per observation, in order. Called only if `max_batch_size` is above 1."""
+        """One chunk per observation, in order. Called only if `max_batch_size` is above 1.
+
+        If it raises, each observation is given to `act` alone: raise before any episode's state has changed.
+        """
         return tuple(self.act(observation) for observation in observations)
 
     def reset(self, context: EpisodeContext) -> None:  # noqa: B027 - a policy without memory needs none

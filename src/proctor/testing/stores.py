@@ -86,7 +86,7 @@ def toy_record(
     episode: Episode, outcome: Outcome = Outcome.SUCCESS, *, steps: int = 10, worker: str = "w0"
 ) -> EpisodeRecord:
     """Make a record of that episode, as a worker would send it."""
-    seed = policy_seed(RUN_SEED, f"{episode.task}/{episode.index}", episode.repetition)
+    seed = policy_seed(RUN_SEED, episode.start, episode.repetition)
     tally = Tally(outcome=outcome, steps=steps)
     return tally.record(episode, seed, (), Provenance(worker=worker))
 

@@ -140,6 +140,10 @@ def test_an_observation_that_is_too_large_is_refused(pair: Pair) -> None:
     features = {f"image{number}": huge for number in range(5)}
     with pytest.raises(RequestRefusedError, match=f"at most {MAX_SHARED_BYTES} travel"):
         pair.send(Observation("episode", 0, features))
+    assert pair.announced == []
+    four = Observation("episode", 0, dict(list(features.items())[:4]))
+    with pytest.raises(RequestRefusedError, match=f"at most {MAX_SHARED_BYTES} travel"):
+        pair.send(four, observe(1))
 
 
 def query(**changes: Any) -> m.Query:
@@ -194,6 +198,7 @@ def feature(**changes: Any) -> m.FeatureLayout:
     [
         ((feature(dtype="object"),), (), "does not travel"),
         ((feature(shape=(1 << 40,)),), (), "over"),
+        (tuple(feature(name=str(n), shape=(64 << 20,)) for n in range(5)), (), "travel at once"),
         ((feature(), feature()), (), "twice"),
         ((feature(),), ("a",), "twice"),
         ((), ("b", "b"), "twice"),
@@ -204,6 +209,13 @@ def test_a_layout_that_cannot_be_is_nonsense(
 ) -> None:
     with pytest.raises(ProtocolError, match=problem):
         ObservationReader().add_layout(m.Layout(0, arrays_, texts))
+
+
+def test_a_batch_is_bounded_although_its_observations_share_their_bytes() -> None:
+    reader = ObservationReader()
+    reader.add_layout(m.Layout(0, (feature(shape=(64 << 20,)),), ()))
+    with pytest.raises(ProtocolError, match="travel at once"):
+        reader.read_all([query(texts=())] * 5, bytearray(16))
 
 
 @given(

@@ -83,10 +83,7 @@ class ObservationWriter:
         """
         plans = [self._plan(observation) for observation in observations]
         size = sum(plan.size for plan in plans)
-        if size > MAX_SHARED_BYTES:
-            raise RequestRefusedError(
-                f"observations of {size} bytes; at most {MAX_SHARED_BYTES} travel at once"
-            )
+        _refuse_over(size)
         target = bytearray(size) if self.inline else self._memory_of(size)
         queries, offset = [], 0
         for plan, observation in zip(plans, observations, strict=True):
@@ -104,9 +101,10 @@ class ObservationWriter:
             if plan.fits(observation.features):
                 return plan
         layout = layout_of(observation, self._announced % MAX_LAYOUTS)
+        plan = _WritePlan(layout)
+        _refuse_over(plan.size)
         self._announce(layout, None)
         self._announced += 1
-        plan = _WritePlan(layout)
         self._plans = [plan, *(known for known in self._plans if known.number != plan.number)]
         return plan
 
@@ -128,6 +126,8 @@ class _ReadPlan:
         names = [*(feature.name for feature in layout.arrays), *layout.texts]
         if len(set(names)) < len(names):
             raise ProtocolError("a layout names a feature twice")
+        self.size = sum(_bytes_of(feature) for feature in layout.arrays)
+        _check_size(self.size)
         self._layout = layout
         self._target: mmap | bytearray | None = None
         self._offset = 0
@@ -165,9 +165,13 @@ class ObservationReader:
 
     def add_layout(self, layout: Layout) -> None:
         """Remember a layout, in place of the one with the same number."""
-        for feature in layout.arrays:
-            array_bytes(feature.dtype, feature.shape)
         self._plans[layout.layout] = _ReadPlan(layout)
+
+    def read_all(self, queries: Sequence[Query], body: bytearray) -> tuple[Observation, ...]:
+        """`read` for each, within the bounds of one."""
+        plans = [self._plans.get(query.layout) for query in queries]
+        _check_size(sum(plan.size for plan in plans if plan is not None))
+        return tuple(self.read(query, body) for query in queries)
 
     def read(self, query: Query, body: bytearray) -> Observation:
         """The observation, independent of memory and body.
@@ -227,6 +231,17 @@ def _query(observation: Observation, plan: _WritePlan, offset: int, inline: bool
         observation.timestamp_s,
         texts,
     )
+
+
+def _refuse_over(size: int) -> None:
+    if size > MAX_SHARED_BYTES:
+        raise RequestRefusedError(f"observations of {size} bytes; at most {MAX_SHARED_BYTES} travel at once")
+
+
+def _check_size(size: int) -> None:
+    """Arrays may overlap in memory; their copies do not."""
+    if size > MAX_SHARED_BYTES:
+        raise ProtocolError(f"arrays of {size} bytes; at most {MAX_SHARED_BYTES} travel at once")
 
 
 def _bytes_of(feature: FeatureLayout) -> int:

@@ -104,7 +104,7 @@ class EpisodesSource:
         if isinstance(message, ActRequest):
             return Act(self._observations.read(message.query, body))
         if isinstance(message, ActBatchRequest):
-            return ActBatch(tuple(self._observations.read(query, body) for query in message.queries))
+            return ActBatch(self._observations.read_all(message.queries, body))
         if isinstance(message, ResetRequest):
             return Reset(from_dict(EpisodeContext.from_dict, message.context))
         return EndEpisode(message.episode_id)
