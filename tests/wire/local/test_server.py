@@ -226,6 +226,24 @@ class TestSlowness:
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             deaf.socket.sendall(requests)
 
+    def test_who_does_not_read_health_is_not_read(
+        self, client: PolicyClient, raw: Raw, server: PolicyServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        deaf = raw().introduce("control")
+        deaf.socket.settimeout(0.1)
+        requests = encode_frame(m.DescribeRequest(7)) * 100_000
+        with pytest.raises(TimeoutError):
+            deaf.socket.sendall(requests)
+        assert client.health().state is PolicyState.READY
+        for _ in range(1000):
+            assert isinstance(deaf.receive(), m.Description)
+        monkeypatch.setattr(connection, "DRAIN_TIMEOUT_S", 0.0)
+        with pytest.raises((TimeoutError, BrokenPipeError, ConnectionResetError)):
+            deaf.socket.sendall(requests)
+        server._poller.wake()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            deaf.socket.sendall(requests)
+
     def test_health_is_answered_while_the_policy_acts(
         self, client: PolicyClient, path: Path, probe: ProbePolicy
     ) -> None:
@@ -297,6 +315,44 @@ class TestConnections:
         with pytest.raises(UsageError, match="another policy server"), PolicyServer(ProbePolicy(), path):
             pass
         assert_still_serves(client)
+
+    def test_a_worker_killed_with_a_request_on_its_way_can_be_replaced(
+        self, client: PolicyClient, raw: Raw, path: Path, probe: ProbePolicy
+    ) -> None:
+        client.reset(probe_episode("busy"))
+        killed = raw().introduce("episodes")
+        killed.send(m.ResetRequest(1, probe_episode("a").to_dict()))
+        assert killed.receive() == m.Done(1)
+        asking = threading.Thread(target=client.act, args=(probe_observation("busy", 1, "wait"),))
+        asking.start()
+        assert probe.waiting.wait(PATIENT_S)
+        for number in range(3):
+            killed.send(m.EndRequest(number, "unknown", ""))
+        killed.socket.close()
+        probe.release.set()
+        with PolicyClient(path, PATIENT_S) as successor:
+            successor.reset(probe_episode("a"))
+            assert successor.act(probe_observation("a", 5)).actions[0] == 5
+        asking.join()
+        assert probe.hooks("a")[:4] == ["reset", "end_episode", "reset", "act"]
+
+    def test_a_connection_that_cannot_be_accepted_harms_nobody(
+        self, client: PolicyClient, server: PolicyServer, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Exhausted:
+            def accept(self) -> None:
+                raise OSError(24, "Too many open files")
+
+        server._accept(Exhausted())
+        assert "Too many open files" in caplog.text
+        assert_still_serves(client)
+
+    def test_capabilities_too_large_to_travel_close_the_connection(self, path: Path) -> None:
+        large = ProbePolicy(supported_suites={"probe": ("all", "x" * (2 << 20))})
+        with PolicyServer(large, path), PolicyClient(path) as client:
+            with pytest.raises(ProtocolError, match="at most"):
+                client.load(probe_context())
+            assert client.health().state is PolicyState.READY
 
 
 class TestLeaving:

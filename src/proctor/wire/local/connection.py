@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import time
 from typing import Final
@@ -104,12 +105,9 @@ class Connection:
         """Whether the other side has closed, whatever it sent before."""
         if self._broken or self.fileno() < 0:
             return True
-        try:
-            return self._socket.recv(1, socket.MSG_PEEK) == b""
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
+        poll = select.poll()
+        poll.register(self._socket, 0)  # a hang-up is reported unasked
+        return bool(poll.poll(0))
 
     def close(self, reason: Reason, message: str) -> None:
         """Close, telling the other side why if it still listens. Idempotent, never raises."""
