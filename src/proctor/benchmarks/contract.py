@@ -109,7 +109,10 @@ class Environment(Protocol):
 class Family(Protocol):
     """One simulator family: knows how to make environments. Importing it must not import the simulator."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name benchmark versions refer to it by."""
+        ...
 
     def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
         """Make a lane for one task, in the environment's own interpreter.
