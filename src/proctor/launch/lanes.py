@@ -119,6 +119,8 @@ def is_native_crash(status: ExitStatus) -> bool:
 
     Native code in a worker is the simulator's. The last heartbeat's phase is seconds old: it decides nothing.
     """
+    if status.out_of_memory:
+        return False
     if status.signal is not None:
         return status.signal in _NATIVE_SIGNALS
     return status.code not in _OWN_CODES

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,7 +114,7 @@ def make_plan(request: EvaluationRequest) -> EvaluationPlan:
         suite=request.suite or default_suite(version.definition),
         episodes=episodes,
         execute_steps=execute_steps,
-        workers=_workers(request, len(episodes)),
+        workers=_workers(request, _work_items(episodes, version.definition.window)),
         source=policy_source(request.policy, request.policy_args, request.policy_python),
     )
 
@@ -133,13 +136,19 @@ def _run_name(request: EvaluationRequest) -> str:
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
 
 
-def _workers(request: EvaluationRequest, episodes: int) -> int:
+def _work_items(episodes: Sequence[Episode], window: int) -> int:
+    """How many pieces the episodes are handed out in; a worker more than that would have nothing to do."""
+    by_task = Counter(episode.task for episode in episodes)
+    return sum(math.ceil(count / window) for count in by_task.values())
+
+
+def _workers(request: EvaluationRequest, items: int) -> int:
     for field, count in (("workers", request.workers), ("replicas", request.replicas)):
         if count is not None and count < 1:
             raise UsageError(f"{field} {count}: must be at least 1")
     if request.act_timeout_s <= 0:
         raise UsageError(f"act_timeout_s {request.act_timeout_s:g}: must be above 0 seconds")
-    return min(request.workers or len(os.sched_getaffinity(0)), episodes)
+    return min(request.workers or len(os.sched_getaffinity(0)), items)
 
 
 def estimate(plan: EvaluationPlan) -> Estimate:

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.errors import UnknownNameError, UsageError, VersionChangedError
+from proctor.launch.planning import ASSUMED_START_S, ASSUMED_STEP_S, EvaluationPlan, estimate, make_plan
+from proctor.launch.request import EvaluationRequest
+
+from .conftest import PIXELS
+
+
+def plan(**options: Any) -> EvaluationPlan:
+    request: dict[str, Any] = {"policy": PIXELS, "benchmark": "toy-v1", "name": "run"}
+    return make_plan(EvaluationRequest(**(request | options)))
+
+
+@pytest.mark.usefixtures("toy_benchmark")
+class TestPlan:
+    def test_everything_of_the_version_by_default(self) -> None:
+        made = plan()
+        assert len(made.episodes) == 12
+        assert made.tasks == ("reach", "park", "cliff")
+        assert (made.suite, made.execute_steps, made.overridden) == ("all", "policy<=10", ())
+
+    def test_selection_and_override(self) -> None:
+        made = plan(suite="first", episodes=1, repeat=3, execute_steps="fixed:5")
+        assert [episode.id for episode in made.episodes] == ["reach/0/0", "reach/0/1", "reach/0/2"]
+        assert (made.execute_steps, made.overridden) == ("fixed:5", ("execute_steps",))
+
+    def test_the_benchmarks_own_rule_is_no_override(self) -> None:
+        assert plan(execute_steps="policy<=10").overridden == ()
+
+    def test_no_more_workers_than_work_items(self) -> None:
+        assert plan(workers=64, tasks=["reach", "park"], episodes=3).workers == 4
+
+    def test_directory_is_absolute(self, toy_benchmark: Path) -> None:
+        assert plan(run_directory="out").directory == toy_benchmark / "out" / "run"
+
+    def test_a_run_without_a_name_gets_one(self) -> None:
+        assert plan(name=None).name.startswith("toy-v1-2")
+
+    def test_a_changed_frozen_version_is_refused(self, toy_benchmark: Path) -> None:
+        from proctor.benchmarks.freezing import freeze
+
+        directory = toy_benchmark / "conf" / "benchmarks" / "toy-v1"
+        freeze(directory)
+        episodes = directory / "episodes.jsonl"
+        episodes.write_text(episodes.read_text().replace('"seed":0', '"seed":7'))
+        with pytest.raises(VersionChangedError, match=r"episodes\.jsonl"):
+            plan()
+
+
+@pytest.mark.usefixtures("toy_benchmark")
+class TestWrongRequests:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"benchmark": "toi-v1"}, "unknown benchmark 'toi-v1'; did you mean 'toy-v1'"),
+            ({"suite": "al"}, "unknown suite 'al'; did you mean 'all'"),
+            ({"tasks": ["raech"]}, "unknown task 'raech'; did you mean 'reach'"),
+        ],
+    )
+    def test_unknown_name(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(UnknownNameError, match=message):
+            plan(**options)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"episodes": 0}, "episodes 0: must be at least 1"),
+            ({"episodes": 5}, "episodes 5: task reach has 4"),
+            ({"repeat": 0}, "repeat 0"),
+            ({"workers": 0}, "workers 0: must be at least 1"),
+            ({"replicas": 0}, "replicas 0: must be at least 1"),
+            ({"act_timeout_s": 0.0}, "act_timeout_s 0: must be above 0 seconds"),
+            ({"execute_steps": "10"}, "execute_steps '10' is not a rule"),
+            ({"policy": "mine"}, "policy 'mine' is none of"),
+            ({"name": None, "resume": True}, "name: say which run to resume"),
+        ],
+    )
+    def test_wrong_value(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            plan(**options)
+
+    @pytest.mark.parametrize("name", ["", "../up", ".hidden", "-r", "a b", "a/b", "x" * 101, "ä"])
+    def test_wrong_run_name(self, name: str) -> None:
+        with pytest.raises(UsageError, match="letters, digits"):
+            plan(name=name)
+
+
+@pytest.mark.usefixtures("toy_benchmark")
+class TestDryRun:
+    def test_says_what_would_be_done(self) -> None:
+        text = str(plan(workers=2, tasks=["reach"]))
+        assert "run            run in " in text
+        assert "episodes       4 of 1 tasks: reach" in text
+        assert "workers        2, 1 policy server(s)" in text
+        assert (
+            "time           about 0 min 07 s (at most, at 20 ms a control step; no earlier run here)" in text
+        )
+
+    def test_estimate_without_history_is_bounded_by_the_horizons(self) -> None:
+        made = plan(workers=2)
+        assert estimate(made).seconds == ASSUMED_START_S + 12 * 50 * ASSUMED_STEP_S / 2
+
+    def test_a_damaged_old_run_does_not_matter(self, toy_benchmark: Path) -> None:
+        old = toy_benchmark / "runs" / "old"
+        old.mkdir(parents=True)
+        (old / "results.json").write_text("{}")
+        assert "no earlier run" in estimate(plan()).basis

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from proctor.errors import PolicyConfigError, UsageError
+from proctor.launch.policies import (
+    HIDDEN,
+    ClassPolicy,
+    CommandPolicy,
+    HeldPolicy,
+    RunningPolicy,
+    digest_of,
+    policy_identity,
+    policy_record,
+    policy_source,
+    shown,
+)
+from proctor.testing.toy_policies import PixelPolicy
+
+
+@pytest.fixture
+def process_file(tmp_path: Path) -> Path:
+    file = tmp_path / "policy.json"
+    file.write_text(f'{{"schema_version": 1, "command": ["/bin/true"], "cwd": "{tmp_path}"}}')
+    return file
+
+
+class TestKinds:
+    def test_object(self) -> None:
+        policy = PixelPolicy()
+        assert policy_source(policy) == HeldPolicy(policy)
+
+    @pytest.mark.parametrize("spec", ["my.py:Mine", "/abs/my.py:Mine", "package.module:Mine", "unix.py:Mine"])
+    def test_class(self, spec: str) -> None:
+        assert policy_source(spec, {"a": 1}, "env:x") == ClassPolicy(spec, {"a": 1}, "env:x")
+
+    def test_process_file(self, process_file: Path) -> None:
+        source = policy_source(process_file)
+        assert isinstance(source, CommandPolicy)
+        assert source.config.command == ("/bin/true",)
+
+    def test_process_file_that_is_not_there(self) -> None:
+        with pytest.raises(PolicyConfigError, match=r"nothing\.json: no such file"):
+            policy_source("nothing.json")
+
+    def test_endpoint(self) -> None:
+        assert policy_source("unix:/run/policy.sock") == RunningPolicy("unix:/run/policy.sock")
+
+    @pytest.mark.parametrize("text", ["", "policy", "my.py", "some/folder"])
+    def test_none_of_them(self, text: str) -> None:
+        with pytest.raises(UsageError, match=r"is none of file\.py:Class, module:Class, a policy process"):
+            policy_source(text)
+
+    @pytest.mark.parametrize("policy", [PixelPolicy(), "unix:/run/policy.sock"])
+    @pytest.mark.parametrize(("args", "python"), [({"a": 1}, None), (None, "python3")])
+    def test_options_that_nothing_would_use(
+        self, policy: PixelPolicy | str, args: dict[str, int] | None, python: str | None
+    ) -> None:
+        with pytest.raises(UsageError, match="cannot be given: "):
+            policy_source(policy, args, python)
+
+
+class TestRecord:
+    def test_class_of_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "my.py").write_text("x")
+        record = policy_record(ClassPolicy(f"{tmp_path / 'my.py'}:Mine", {"size": 2}), None)
+        assert record.args == {"size": 2}
+        assert record.file_sha256 == hashlib.sha256(b"x").hexdigest()
+
+    def test_class_of_a_module(self) -> None:
+        record = policy_record(ClassPolicy("package:Mine"), "hub/model")
+        assert (record.spec, record.file_sha256) == ("package:Mine", None)
+        assert (record.checkpoint, record.checkpoint_sha256) == ("hub/model", None)
+
+    def test_object_is_known_by_its_class_and_source(self) -> None:
+        record = policy_record(HeldPolicy(PixelPolicy()), None)
+        assert record.spec == "object:proctor.testing.toy_policies.PixelPolicy"
+        assert record.file_sha256 is not None
+
+    def test_checkpoint_digest_changes_with_content_and_names(self, tmp_path: Path) -> None:
+        folder = tmp_path / "checkpoint"
+        folder.mkdir()
+        (folder / "a").write_text("1")
+        first = policy_record(ClassPolicy("m:C"), str(folder)).checkpoint_sha256
+        (folder / "a").rename(folder / "b")
+        second = digest_of(folder)
+        (folder / "b").write_text("2")
+        assert len({first, second, digest_of(folder)}) == 3
+
+    @pytest.mark.parametrize("name", ["token", "hf_token", "API_KEY", "password", "client_secret"])
+    def test_secrets_are_not_written_down(self, name: str) -> None:
+        assert shown({name: "s3cr3t", "size": 2}) == {name: HIDDEN, "size": 2}
+        assert "s3cr3t" not in policy_identity(policy_record(ClassPolicy("m:C", {name: "s3cr3t"}), None))
+
+    def test_identity_tells_policies_apart(self) -> None:
+        one, other = (policy_identity(policy_record(ClassPolicy("m:C", {"n": n}), None)) for n in (1, 2))
+        assert one != other

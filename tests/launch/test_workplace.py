@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from proctor.errors import UsageError
+from proctor.launch.workplace import make_workplace, run_directory, socket_directory
+
+
+class TestRunDirectory:
+    def test_is_made(self, tmp_path: Path) -> None:
+        with run_directory(tmp_path / "runs" / "a", resume=False):
+            assert (tmp_path / "runs" / "a").is_dir()
+
+    def test_one_that_never_started_may_be_used_again(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            with run_directory(tmp_path / "a", resume=False):
+                pass
+
+    def test_an_existing_run_is_not_overwritten(self, tmp_path: Path) -> None:
+        (tmp_path / "run.db").touch()
+        message = rf"run '{tmp_path.name}' exists; go on with it \(--resume\) or choose another name"
+        with pytest.raises(UsageError, match=message), run_directory(tmp_path, resume=False):
+            pass
+
+    def test_nothing_to_resume_names_the_runs_there_are(self, tmp_path: Path) -> None:
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "run.db").touch()
+        with pytest.raises(UsageError, match="Runs there: other"), run_directory(tmp_path / "a", resume=True):
+            pass
+
+    def test_two_launchers_do_not_share_one(self, tmp_path: Path) -> None:
+        with (
+            run_directory(tmp_path / "a", resume=False),
+            pytest.raises(UsageError, match="run 'a' is being run by another process"),
+            run_directory(tmp_path / "a", resume=False),
+        ):
+            pass
+
+
+class TestSocketDirectory:
+    @pytest.fixture(autouse=True)
+    def _short_place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def test_is_private_and_removed(self, tmp_path: Path) -> None:
+        with socket_directory(tmp_path / "run") as place:
+            assert stat.S_IMODE(place.stat().st_mode) == 0o700
+            (place / "replica-0.sock").touch()
+        assert not place.exists()
+
+    def test_what_a_killed_launcher_left_is_used_again(self, tmp_path: Path) -> None:
+        with socket_directory(tmp_path / "run") as place:
+            left = place
+        left.mkdir(mode=0o700)
+        with socket_directory(tmp_path / "run") as place:
+            assert place == left
+
+    def test_runs_do_not_share_one(self, tmp_path: Path) -> None:
+        with socket_directory(tmp_path / "a") as one, socket_directory(tmp_path / "b") as other:
+            assert one != other
+
+    @pytest.mark.parametrize("trap", ["symlink", "open"])
+    def test_a_name_somebody_else_has_taken(self, tmp_path: Path, trap: str) -> None:
+        with socket_directory(tmp_path / "run") as place:
+            pass
+        if trap == "symlink":
+            (tmp_path / "elsewhere").mkdir(mode=0o700)
+            place.symlink_to(tmp_path / "elsewhere")
+        else:
+            place.mkdir()
+            place.chmod(0o777)
+        with (
+            pytest.raises(UsageError, match="is not a private directory of this user"),
+            socket_directory(tmp_path / "run"),
+        ):
+            pass
+        assert os.path.lexists(place), "what is not ours is left alone"
+
+
+def test_the_host_needs_no_building_and_no_graphics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "nonsense")
+    said: list[str] = []
+    workplace = make_workplace("host", tmp_path, said.append)
+    assert workplace.environment["MUJOCO_GL"] == "nonsense"
+    assert said == []
