@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 
 from proctor.errors import PolicyFault, ProtocolError
 from proctor.limits import END_TIMEOUT_S, RESET_TIMEOUT_S
@@ -34,13 +33,17 @@ class LocalSession:
 
     def begin(self, context: EpisodeContext) -> None:
         """Announce an episode and wait until the policy's reset is done."""
-        with _faults():
+        try:
             self._client.reset(context, max(RESET_TIMEOUT_S, self._client.timeout_s))
+        except PolicyRemoteError as error:
+            raise error.fault() from error
 
     def act(self, observation: Observation) -> ActionChunk:
         """The actions that follow this observation, of the benchmark's dtype and dimension, and finite."""
-        with _faults():
+        try:
             chunk = self._client.act(observation)
+        except PolicyRemoteError as error:
+            raise error.fault() from error
         validate_action_chunk(chunk, self._benchmark)
         return chunk
 
@@ -52,11 +55,3 @@ class LocalSession:
     def close(self) -> None:
         """Leave. Idempotent; the policy stays loaded for others."""
         self._client.close()
-
-
-@contextlib.contextmanager
-def _faults() -> Iterator[None]:
-    try:
-        yield
-    except PolicyRemoteError as error:
-        raise error.fault() from error
