@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.errors import DeadlineError, PolicyLoadError, UsageError
+from proctor.errors import DeadlineError, PolicyGoneError, PolicyLoadError, UsageError
 from proctor.policy import ActionSpec, PolicyCapabilities, SessionContext
 from proctor.testing.dialects import PROBE_SPEC, ProbePolicy, probe_context
 from proctor.wire.local import PolicyServer
@@ -70,8 +70,8 @@ def test_nobody_there_is_a_missed_deadline(tmp_path: Path) -> None:
         prepare(f"unix:{tmp_path}/none.sock", probe_context(), timeout_s=0.01)
 
 
-def test_a_session_needs_a_loaded_policy(endpoint: str) -> None:
-    with pytest.raises(PolicyLoadError, match="no policy is loaded; the server is created"):
+def test_a_session_has_to_wait_for_a_policy_that_is_not_loaded_yet(endpoint: str) -> None:
+    with pytest.raises(PolicyGoneError, match="no policy is loaded; the server is created"):
         open_session(endpoint, PROBE_SPEC, act_timeout_s=1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
+from proctor.errors import PolicyGoneError, PolicyLoadError, UnknownNameError, UsageError
 from proctor.limits import HEALTH_TIMEOUT_S
 from proctor.policy.context import SessionContext
 from proctor.policy.lifecycle import PolicyState
@@ -39,7 +39,7 @@ def prepare(endpoint: str, context: SessionContext, *, timeout_s: float) -> Sess
 def open_session(endpoint: str, benchmark: BenchmarkSpec, *, act_timeout_s: float) -> PolicySession:
     """A worker's conversation with a prepared server; one act takes at most `act_timeout_s` seconds.
 
-    Raises as `prepare` does; nothing is loaded here.
+    Nothing is loaded here: raises `PolicyGoneError` while no policy is loaded yet, else as `prepare` does.
     """
     client = _client(endpoint, act_timeout_s)
     try:
@@ -70,8 +70,9 @@ def _load(client: PolicyClient, context: SessionContext, timeout_s: float) -> No
 def _describe(client: PolicyClient, endpoint: str, benchmark: BenchmarkSpec) -> SessionDescription:
     loaded = client.describe()
     if loaded is None:
-        state = client.health().state.value
-        raise PolicyLoadError(f"{endpoint}: no policy is loaded; the server is {state}")
+        state = client.health().state
+        kind = PolicyLoadError if state is PolicyState.FAILED else PolicyGoneError
+        raise kind(f"{endpoint}: no policy is loaded; the server is {state.value}")
     _check_same(endpoint, loaded.benchmark, benchmark)
     contract = negotiate_policy_action_contract(benchmark, loaded.capabilities)
     return SessionDescription(
