@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.durable import publish, temporary_beside, write_durably
 from proctor import durable
+from proctor.durable import publish, temporary_beside, write_durably
 
 
 def test_the_file_holds_the_bytes_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_open_makes_a_lane_of_the_named_class() -> None:
 
 
 def test_a_missing_simulator_is_named_with_the_command_that_builds_it() -> None:
-    with pytest.raises(EnvironmentMissing, match="no_such_simulator.*proctor env build host"):
+    with pytest.raises(EnvironmentMissing, match=r"no_such_simulator .* proctor env build host"):
         family("no_such_simulator:Environment").open(DEFINITION, DEFINITION.tasks[0])
 
 

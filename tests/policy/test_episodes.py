@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from proctor.errors import RequestRefusedError
+from proctor.limits import LEASE_S
 from proctor.policy.episodes import Episodes
 
 
@@ -54,6 +55,14 @@ def test_a_failed_episode_accepts_only_its_end_or_another_reset(episodes: Episod
     episodes.fail("mine")
     episodes.end("mine", MINE)
     assert episodes.all() == ["theirs"]
+
+
+def test_an_owner_that_stood_still_for_a_lease_loses_its_episode(episodes: Episodes) -> None:
+    late = 2.0 + LEASE_S
+    episodes.begin("theirs", MINE, late)
+    episodes.use("theirs", MINE, late)
+    with pytest.raises(RequestRefusedError, match="was begun by another connection"):
+        episodes.use("theirs", THEIRS, late)
 
 
 def test_a_failed_episode_is_open_but_not_active(episodes: Episodes) -> None:

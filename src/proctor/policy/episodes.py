@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proctor.errors import RequestRefusedError
+from proctor.limits import LEASE_S
 from proctor.policy.calls import Owner
 
 
@@ -32,9 +33,13 @@ class Episodes:
         return sum(not episode.failed for episode in self._open.values())
 
     def begin(self, episode_id: str, owner: Owner, now: float) -> None:
-        """Open an episode, or begin it again; refused while it belongs to another owner."""
+        """Open an episode, or begin it again; refused while another owner uses it.
+
+        An owner that asked for nothing within a lease was a worker that stood still, and has lost its work to
+        whoever begins the episode now.
+        """
         known = self._open.get(episode_id)
-        if known is not None and known.owner is not owner:
+        if known is not None and known.owner is not owner and now - known.last_used < LEASE_S:
             raise RequestRefusedError(f"episode {episode_id!r} is in use by another connection")
         self._open[episode_id] = _Open(owner, now)
 

@@ -1,6 +1,6 @@
-"""Meta-World: a Sawyer arm at a table, fifty manipulation tasks. Task ids are upstream's names, such as `reach-v3`.
+"""Meta-World: a Sawyer arm at a table, fifty manipulation tasks.
 
-Importing this imports no simulator.
+Task ids are upstream's names, such as `reach-v3`. Importing this imports no simulator.
 """
 
 from __future__ import annotations
