@@ -9,6 +9,7 @@ endif
 UV := .tools/bin/uv
 BIN := .venv/bin
 ENVIRONMENTS := aloha metaworld
+BENCHES := roundtrip overhead observe queue batching startup
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 
@@ -41,8 +42,8 @@ format: .venv/dev.stamp  ## Apply the style.
 	$(BIN)/ruff format .
 
 bench: graphics  ## Measure; benches/README.md says what the numbers mean.
-	@$(MAKE) --no-print-directory .venv/eval.stamp environments
-	@for bench in benches/*.py; do $(BIN)/python $$bench --json || exit 1; done
+	@$(MAKE) --no-print-directory .venv/dev.stamp environments
+	@for name in $(BENCHES); do $(BIN)/python benches/$$name.py --json || exit 1; done
 
 environments: .venv/eval.stamp  ## Build the simulator environments.
 	@$(BIN)/proctor env build $(ENVIRONMENTS)
