@@ -209,6 +209,24 @@ class TestPolicyFaults:
         assert cliff.rate.successes >= 1, "only an episode that waited behind the hung call may have failed"
 
 
+def test_a_secret_stands_in_no_process_list_and_no_file(evaluate_toy: Evaluate, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from proctor.testing.toy_policies import MoodyPolicy\n"
+        "class Mine(MoodyPolicy):\n"
+        "    def __init__(self, api_key):\n"
+        "        assert api_key == 's3cr3t'\n"
+        "        super().__init__()\n"
+    )
+    lines: list[str] = []
+    look = Once(0, lambda: lines.extend(descendants(os.getpid()).values()))
+    results = evaluate_toy(look, policy="mine.py:Mine", policy_args={"api_key": "s3cr3t"})
+    assert results.outcome_hash == EXPECTED_HASH
+    assert len(lines) == 8
+    assert not any("s3cr3t" in line for line in lines)
+    for file in results.directory.rglob("*"):
+        assert file.is_dir() or b"s3cr3t" not in file.read_bytes(), file
+
+
 class TestUsage:
     def test_nothing_to_resume(self, evaluate_toy: Evaluate) -> None:
         with pytest.raises(UsageError, match="run 'run' cannot be resumed: it never started"):

@@ -62,6 +62,11 @@ class TestKinds:
         with pytest.raises(UsageError, match="cannot be given: "):
             policy_source(policy, args, python)
 
+    @pytest.mark.parametrize("value", [object(), {1, 2}, float("nan")])
+    def test_arguments_that_cannot_travel(self, value: object) -> None:
+        with pytest.raises(UsageError, match="policy arguments must be JSON values"):
+            policy_source("m:C", {"a": value})
+
 
 class TestRecord:
     def test_class_of_a_file(self, tmp_path: Path) -> None:

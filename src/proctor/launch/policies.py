@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -84,6 +85,10 @@ def policy_source(
             f"policy {text!r} is none of file.py:Class, module:Class, a policy process file (.json), "
             "or the endpoint of a running server (unix:/path)"
         )
+    try:
+        json.dumps(args or {}, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"policy arguments must be JSON values: {error}") from None
     return ClassPolicy(text, dict(args or {}), python)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -59,16 +58,18 @@ class HeldServer:
 
 
 class ChildServer:
-    """A supervised process that serves the policy; `order` makes the order to start it."""
+    """A supervised process that serves the policy; `line` goes to its standard input."""
 
-    def __init__(self, socket: Path, order: Callable[[], Order]) -> None:
+    def __init__(self, socket: Path, order: Order, line: str = "") -> None:
         self.endpoint = f"unix:{socket}"
         self.child: Child | None = None
-        self._order = order
+        self._order, self._line = order, line
 
     def start(self) -> None:
         """Start a fresh process."""
-        self.child = Child(self._order())
+        self.child = Child(self._order)
+        if self._line:
+            self.child.send(self._line)
 
     def stop(self) -> None:
         """Ask it to end; whoever waits for all children waits for this one too."""
@@ -103,12 +104,13 @@ def make_server(
             return ForeignServer(endpoint)
         case ClassPolicy():
             command = _serve_command(source, socket, accept_batching)
-            return ChildServer(socket, lambda: _order(name, command, socket, log, replica, None))
+            order = _order(name, command, socket, log, replica, None)
+            return ChildServer(socket, order, json.dumps(dict(source.args)))
         case CommandPolicy(config):
             if accept_batching:
                 raise UsageError(f"accept_batching: {config.path} has its own command line; pass it there")
             command = list(config.command)
-            return ChildServer(socket, lambda: _order(name, command, socket, log, replica, config.cwd))
+            return ChildServer(socket, _order(name, command, socket, log, replica, config.cwd))
 
 
 def _order(
@@ -132,9 +134,7 @@ def _order(
 
 def _serve_command(source: ClassPolicy, socket: Path, accept_batching: bool) -> list[str]:
     command = [str(_python(source.python)), str(BOOTSTRAP), SERVE_MODULE]
-    command += ["--policy", source.spec, "--socket", str(socket)]
-    for name, value in source.args.items():
-        command += ["--policy-arg", f"{name}={json.dumps(value)}"]
+    command += ["--policy", source.spec, "--socket", str(socket), "--policy-args-on-stdin"]
     return [*command, "--accept-batching"] if accept_batching else command
 
 

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     try:
-        policy = make_policy(options.policy, dict(options.policy_arg))
+        policy = make_policy(options.policy, _arguments(options))
         server = PolicyServer(policy, options.socket, accept_batching=options.accept_batching)
         server.listen()
     except UsageError as error:
@@ -38,6 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _arguments(options: argparse.Namespace) -> dict[str, Any]:
+    if not options.policy_args_on_stdin:
+        return dict(options.policy_arg)
+    arguments = json.loads(sys.stdin.readline())
+    if not isinstance(arguments, dict):
+        raise UsageError(f"policy arguments on standard input must be an object, got {arguments!r}")
+    return arguments
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m proctor.wire.local.serve", description="Serve one policy."
@@ -45,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--policy", required=True, metavar="SPEC", help="file.py:Class or module:Class")
     parser.add_argument(
         "--policy-arg", action="append", default=[], type=_keyword, metavar="NAME=JSON", help="keyword for it"
+    )
+    parser.add_argument(
+        "--policy-args-on-stdin",
+        action="store_true",
+        help="read all keywords as one line, a JSON object: what stands there is in no process list",
     )
     parser.add_argument("--socket", default=default_socket_path(), metavar="PATH", help="where to listen")
     parser.add_argument(
