@@ -221,7 +221,7 @@ def test_a_secret_stands_in_no_process_list_and_no_file(evaluate_toy: Evaluate, 
     look = Once(0, lambda: lines.extend(descendants(os.getpid()).values()))
     results = evaluate_toy(look, policy="mine.py:Mine", policy_args={"api_key": "s3cr3t"})
     assert results.outcome_hash == EXPECTED_HASH
-    assert len(lines) == 8
+    assert any("proctor.wire.local.serve" in line for line in lines)
     assert not any("s3cr3t" in line for line in lines)
     for file in results.directory.rglob("*"):
         assert file.is_dir() or b"s3cr3t" not in file.read_bytes(), file
