@@ -64,11 +64,11 @@ def test_each_class_of_error_has_its_status(
 
 
 def test_every_error_of_the_tree_has_a_status() -> None:
-    def leaves(kind: type[ProctorError]) -> set[type[ProctorError]]:
-        return {kind} | {leaf for below in kind.__subclasses__() for leaf in leaves(below)}
-
+    tree = [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ProctorError)
+    ]
     unexplained = set()
-    for kind in leaves(ProctorError) - {ProctorError}:
+    for kind in set(tree) - {ProctorError}:
         try:
             explain(kind.__new__(kind))
         except kind:
