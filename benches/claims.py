@@ -1,11 +1,11 @@
 """Claim and complete, at the store and over its HTTP API: how long a worker waits, in short and long queues.
 
 Every client claims an item of one episode, reports the episode and completes the item, as fast as it is
-answered, for a few seconds of a queue of 1,000 and of 10,000 items. `claim_p99_growth` is the p99 of the long
+answered, until a queue of 1,000 and of 10,000 items is empty. `claim_p99_growth` is the p99 of the long
 queue over that of the short one: about 1 when a claim does not cost more where there are more items. Clients
 are threads of this process; over the API the coordinator is a process of its own.
 
-    python benches/queue.py [--json] [--seconds 4]
+    python benches/queue.py [--json] [--seconds 60]
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def main() -> None:
     """Measure, then print a table or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--seconds", type=float, default=4.0, help="time of each of the 12 cells")
+    parser.add_argument("--seconds", type=float, default=60.0, help="at most for each of the 12 cells")
     arguments = parser.parse_args()
     measured = report(arguments.seconds)
     if arguments.json:

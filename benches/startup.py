@@ -1,4 +1,4 @@
-"""How long things take to start: the command line, the imports, and each process of a run until it is ready.
+"""How long things take to start: the command line, the imports, each process of a run until it is ready.
 
 Everything is started anew each time, its files in the page cache. `whole_run_s` is one episode of the toy
 benchmark through the command line: every process started, the results written, everything stopped.
