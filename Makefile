@@ -20,7 +20,7 @@ demo: graphics  ## Examine the bundled scripted policies on both benchmarks, fro
 	@$(MAKE) --no-print-directory environments
 	@rm -rf runs/demo-aloha runs/demo-metaworld
 	$(BIN)/proctor bench eval aloha-sim-v1 --run demo-aloha --episodes 10 --workers 2 --record first \
-	  --policy examples/policies/aloha_expert.py:AlohaExpert --policy-arg look=images.top --policy-arg blur_mm=10
+	  --policy examples/policies/aloha_expert.py:AlohaExpert --policy-arg look=images.top --policy-arg blur_mm=12
 	$(BIN)/proctor bench eval metaworld-mt10-v1 --run demo-metaworld --episodes 2 --workers 2 --record first \
 	  --policy examples/policies/metaworld_expert.py:MetaworldExpert --policy-python env:metaworld
 

@@ -82,8 +82,8 @@ MAX_COMMAND_CHARACTERS: Final = 1024
 LEASE_S: Final = 15.0
 """Seconds a claimed Work Item stays owned without a heartbeat."""
 
-HEARTBEAT_S: Final = LEASE_S / 3
-"""Seconds between heartbeats: two may be lost before the lease is."""
+HEARTBEATS: Final = 15
+"""Heartbeats within one lease: one a second, so that the live display and a cancel follow the worker."""
 
 MAX_ATTEMPTS: Final = 3
 """Attempts of one Work Item before it is quarantined."""

@@ -7,6 +7,7 @@ from collections import deque
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -90,7 +91,7 @@ def clock(seconds: float) -> str:
 def draw(progress: Progress, speed: float | None) -> RenderableType:
     """The bar, the headline, one line per worker, and a fault of the store when there is one."""
     parts: list[RenderableType] = [
-        ProgressBar(total=progress.planned, completed=progress.completed, width=60),
+        Padding(ProgressBar(total=progress.planned, completed=progress.completed, width=60), 0),
         Text(headline(progress, speed), style="bold"),
         _workers(progress),
     ]

@@ -14,26 +14,24 @@ from proctor.errors import InfrastructureFault, LeaseLostError, ProtocolError
 from proctor.evaluation.coordinator_client import CoordinatorClient
 from proctor.evaluation.duty import Duty
 
-BEATS_PER_LEASE = 3
-
 _log = logging.getLogger(__name__)
 
 
 class Heart(threading.Thread):
-    """Beats three times per lease. What it is answered goes to the Duty."""
+    """Beats `HEARTBEATS` times per lease. What it is answered goes to the Duty."""
 
     def __init__(self, client: CoordinatorClient, duty: Duty) -> None:
         super().__init__(name="heartbeat", daemon=True)
         self._client, self._duty = client, duty
-        self._every_s = limits.HEARTBEAT_S
+        self._every_s = limits.LEASE_S / limits.HEARTBEATS
         self._ended = False
         self._changed = threading.Condition()
 
     def lease(self, seconds: float) -> None:
         """How long leases last from now on."""
         with self._changed:
-            if self._every_s != seconds / BEATS_PER_LEASE:
-                self._every_s = seconds / BEATS_PER_LEASE
+            if self._every_s != seconds / limits.HEARTBEATS:
+                self._every_s = seconds / limits.HEARTBEATS
                 self._changed.notify()
 
     def run(self) -> None:
