@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from proctor.benchmarks import registry
-from proctor.benchmarks.registry import family_names, find_family, find_version, version_ids
-from proctor.errors import BenchmarkFault, UnknownNameError
+from proctor.benchmarks.registry import find_family, find_version, version_ids
+from proctor.errors import UnknownNameError
 from proctor.testing.toy_versions import write_toy_version
-
-
-def plugin(name: str, value: str) -> EntryPoint:
-    return EntryPoint(name, value, registry.ENTRY_POINT_GROUP)
-
-
-def install(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    monkeypatch.setattr(registry, "entry_points", lambda group: points)
 
 
 def test_versions_that_come_with_proctor_are_found() -> None:
@@ -58,33 +48,6 @@ def test_an_id_is_never_a_path(version_id: str) -> None:
 @pytest.mark.parametrize("name", ["aloha", "metaworld", "toy"])
 def test_built_in_families_are_found_by_name(name: str) -> None:
     assert find_family(name).name == name
-
-
-def test_families_are_listed_without_loading_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, plugin("mine", "no_such_module:FAMILY"))
-    assert family_names() == ["aloha", "metaworld", "mine", "toy"]
-
-
-def test_an_installed_plugin_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, plugin("mine", "proctor.testing.toy:FAMILY"))
-    assert find_family("mine").name == "toy"
-
-
-def test_a_broken_plugin_is_an_error_only_for_who_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, plugin("mine", "no_such_module:FAMILY"))
-    assert find_family("toy").name == "toy"
-    with pytest.raises(BenchmarkFault, match=r"family 'mine' \(no_such_module:FAMILY\) cannot be loaded"):
-        find_family("mine")
-
-
-def test_a_plugin_cannot_take_a_built_in_name(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    install(monkeypatch, plugin("toy", "somewhere:ELSE"), plugin("aloha", "proctor.benchmarks.aloha:FAMILY"))
-    assert family_names() == ["aloha", "metaworld", "toy"]
-    assert [record.getMessage() for record in caplog.records] == [
-        "benchmark family 'toy' of somewhere:ELSE is ignored: the name is taken"
-    ]
 
 
 def test_an_unknown_family_names_the_nearest() -> None:

@@ -7,25 +7,23 @@ imported before it is asked for.
 
 from __future__ import annotations
 
-import importlib
-import logging
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final, cast
 
 from proctor.benchmarks.contract import Family
 from proctor.benchmarks.version import DEFINITION_FILE, BenchmarkVersion, load_version
-from proctor.errors import BenchmarkFault, UnknownNameError
+from proctor.errors import UnknownNameError
+from proctor.plugins import Plugins
 
-ENTRY_POINT_GROUP: Final = "proctor.benchmarks"
-
-_BUILT_IN: Final = {
-    "aloha": "proctor.benchmarks.aloha",
-    "metaworld": "proctor.benchmarks.metaworld",
-    "toy": "proctor.testing.toy",
-}
-
-_log = logging.getLogger(__name__)
+FAMILIES: Final = Plugins(
+    what="benchmark family",
+    group="proctor.benchmarks",
+    built_in={
+        "aloha": "proctor.benchmarks.aloha:FAMILY",
+        "metaworld": "proctor.benchmarks.metaworld:FAMILY",
+        "toy": "proctor.testing.toy:FAMILY",
+    },
+)
 
 
 def search_path() -> tuple[Path, ...]:
@@ -51,36 +49,9 @@ def find_version(version_id: str) -> BenchmarkVersion:
     return load_version(directory)
 
 
-def family_names() -> list[str]:
-    """Names of every family that can be found, sorted. Loads none."""
-    return sorted({*_BUILT_IN, *_plugins()})
-
-
 def find_family(name: str) -> Family:
     """Load the family with this name.
 
     Raises `UnknownNameError` naming the nearest one, and `BenchmarkFault` when its package cannot be loaded.
     """
-    if name in _BUILT_IN:
-        return cast(Family, importlib.import_module(_BUILT_IN[name]).FAMILY)
-    plugins = _plugins()
-    if name not in plugins:
-        raise UnknownNameError("benchmark family", name, {*_BUILT_IN, *plugins})
-    try:
-        return cast(Family, plugins[name].load())
-    except Exception as error:  # a plugin may fail in any way it likes
-        raise BenchmarkFault(
-            f"family {name!r} ({plugins[name].value}) cannot be loaded: {error!r}"
-        ) from error
-
-
-def _plugins() -> dict[str, EntryPoint]:
-    found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        if _BUILT_IN.get(point.name) == point.module:
-            continue
-        if point.name in found or point.name in _BUILT_IN:
-            _log.warning("benchmark family %r of %s is ignored: the name is taken", point.name, point.value)
-            continue
-        found[point.name] = point
-    return found
+    return cast(Family, FAMILIES.load(name))
