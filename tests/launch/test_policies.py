@@ -17,6 +17,7 @@ from proctor.launch.policies import (
     policy_record,
     policy_source,
     shown,
+    shown_command,
 )
 from proctor.testing.toy_policies import PixelPolicy
 
@@ -99,6 +100,39 @@ class TestRecord:
     def test_secrets_are_not_written_down(self, name: str) -> None:
         assert shown({name: "s3cr3t", "size": 2}) == {name: HIDDEN, "size": 2}
         assert "s3cr3t" not in policy_identity(policy_record(ClassPolicy("m:C", {name: "s3cr3t"}), None))
+
+    @pytest.mark.parametrize(
+        ("value", "left"),
+        [
+            ({"hub": {"token": "s3cr3t"}}, {"hub": {"token": HIDDEN}}),
+            ([{"password": "s3cr3t"}], [{"password": HIDDEN}]),
+            ("https://me:s3cr3t@hub/model", f"https://{HIDDEN}@hub/model"),
+            ("s3://bucket/model?key=s3cr3t&b=s3cr3t", f"s3://bucket/model?key={HIDDEN}&b={HIDDEN}"),
+            ("a=b", "a=b"),
+            (None, None),
+        ],
+    )
+    def test_secrets_are_found_wherever_they_are(self, value: object, left: object) -> None:
+        assert shown(value) == left
+
+    def test_a_checkpoints_address_opens_nothing(self) -> None:
+        record = policy_record(ClassPolicy("m:C"), "https://me:s3cr3t@hub/model")
+        assert record.checkpoint == f"https://{HIDDEN}@hub/model"
+
+    @pytest.mark.parametrize(
+        ("word", "left"),
+        [
+            ("api_key=s3cr3t", f"api_key={HIDDEN}"),
+            ("--policy-arg=api_key=s3cr3t", f"--policy-arg=api_key={HIDDEN}"),
+            ('hub={"token": "s3cr3t", "n": 1}', f'hub={{"token": "{HIDDEN}", "n": 1}}'),
+            ("url=https://me:s3cr3t@hub", f"url=https://{HIDDEN}@hub"),
+            ("https://hub/model?sig=s3cr3t", f"https://hub/model?sig={HIDDEN}"),
+            ("n=[1,  2]", "n=[1,  2]"),
+            ("--run", "--run"),
+        ],
+    )
+    def test_a_command_is_written_down_without_secrets(self, word: str, left: str) -> None:
+        assert shown_command(("proctor", word)) == ("proctor", left)
 
     def test_identity_tells_policies_apart(self) -> None:
         one, other = (policy_identity(policy_record(ClassPolicy("m:C", {"n": n}), None)) for n in (1, 2))

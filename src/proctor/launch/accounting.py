@@ -12,6 +12,7 @@ from typing import Literal
 from proctor.coordinator.export import RunExport
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
+from proctor.launch.policies import shown_command
 from proctor.results import (
     PolicyRecord,
     Provenance,
@@ -27,7 +28,7 @@ from proctor.wire.session import SessionDescription
 
 
 def provenance(command: Sequence[str]) -> Provenance:
-    """Describe this installation: version, commit where it runs from a source tree, packages."""
+    """Describe this installation: version, commit where it runs from a source tree, packages; no secrets."""
     commit, dirty = _source_state(Path(__file__).resolve().parents[3])
     return Provenance(
         proctor=_own_version(),
@@ -35,7 +36,7 @@ def provenance(command: Sequence[str]) -> Provenance:
         dirty=dirty,
         python=platform.python_version(),
         packages=dict(sorted({d.metadata["Name"].lower(): d.version for d in distributions()}.items())),
-        command=tuple(command),
+        command=shown_command(command),
     )
 
 

@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -25,7 +25,12 @@ from proctor.results import PolicyRecord
 
 ENDPOINT: Final = re.compile(r"^([a-z][a-z0-9+.-]*):(?=/)")
 HIDDEN: Final = "(hidden)"
-_SECRET: Final = re.compile(r"token|secret|password|passwd|api_?key|credential", re.IGNORECASE)
+_SECRET: Final = re.compile(
+    r"token|secret|passw|passphrase|credential|(api|access|private)[_-]?key|signature|authorization",
+    re.IGNORECASE,
+)
+_IN_ADDRESS: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<==)[^&#\s]+")
+"""Of an address: user and password, and the values of its query."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def policy_record(source: PolicySource, checkpoint: str | None) -> PolicyRecord:
     return PolicyRecord(
         spec=spec,
         args=args,
-        checkpoint=checkpoint,
+        checkpoint=shown(checkpoint),
         checkpoint_sha256=digest,
         file_sha256=digest_of(file) if file else None,
     )
@@ -127,9 +132,36 @@ def policy_identity(record: PolicyRecord) -> str:
     return msgspec.json.encode(record, order="deterministic").decode()
 
 
-def shown(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as they may be written down: values whose name says secret are left out."""
-    return {name: HIDDEN if _SECRET.search(name) else value for name, value in args.items()}
+def shown(value: Any) -> Any:
+    """A JSON value as it may be written down: nothing that is secret by its name or opens an address."""
+    match value:
+        case Mapping():
+            return {name: HIDDEN if _SECRET.search(name) else shown(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [shown(inner) for inner in value]
+        case str() if "://" in value:
+            return _IN_ADDRESS.sub(HIDDEN, value)
+    return value
+
+
+def shown_command(words: Iterable[str]) -> tuple[str, ...]:
+    """The words of a command line as they may be written down."""
+    return tuple(map(_shown_word, words))
+
+
+def _shown_word(word: str) -> str:
+    name, equals, text = word.partition("=")
+    if not equals or "://" in name:
+        return str(shown(word))
+    if name.startswith("--"):
+        return f"{name}={_shown_word(text)}"
+    if _SECRET.search(name):
+        return f"{name}={HIDDEN}"
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return f"{name}={shown(text)}"
+    return word if shown(value) == value else f"{name}={json.dumps(shown(value))}"
 
 
 def digest_of(path: Path) -> str | None:
