@@ -219,7 +219,12 @@ def test_a_secret_stands_in_no_process_list_and_no_file(evaluate_toy: Evaluate, 
     )
     lines: list[str] = []
     look = Once(0, lambda: lines.extend(descendants(os.getpid()).values()))
-    results = evaluate_toy(look, policy="mine.py:Mine", policy_args={"api_key": "s3cr3t"})
+    results = evaluate_toy(
+        look,
+        policy="mine.py:Mine",
+        policy_args={"api_key": "s3cr3t"},
+        command=("proctor", "--policy-arg", "api_key=s3cr3t"),
+    )
     assert results.outcome_hash == EXPECTED_HASH
     assert any("proctor.wire.local.serve" in line for line in lines)
     assert not any("s3cr3t" in line for line in lines)
@@ -231,6 +236,12 @@ class TestUsage:
     def test_nothing_to_resume(self, evaluate_toy: Evaluate) -> None:
         with pytest.raises(UsageError, match="run 'run' cannot be resumed: it never started"):
             evaluate_toy(resume=True)
+
+    def test_a_running_server_that_does_not_run(self, evaluate_toy: Evaluate) -> None:
+        with pytest.raises(
+            UsageError, match=r"policy 'unix:/nowhere': no server listens there \(No such file"
+        ):
+            evaluate_toy(policy="unix:/nowhere")
 
     def test_a_privileged_feature_that_is_none(self, evaluate_toy: Evaluate, tmp_path: Path) -> None:
         (tmp_path / "cheat.py").write_text(

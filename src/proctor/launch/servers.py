@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket as sockets
 from pathlib import Path
 from typing import Protocol
 
@@ -86,7 +87,15 @@ class ForeignServer:
         self.endpoint = endpoint
 
     def start(self) -> None:
-        """Nothing to do."""
+        """Raise UsageError unless it listens: nobody here could bring it up."""
+        path = self.endpoint.removeprefix("unix:")
+        with sockets.socket(sockets.AF_UNIX) as probe:
+            try:
+                probe.connect(path)
+            except OSError as error:
+                raise UsageError(
+                    f"policy {self.endpoint!r}: no server listens there ({error.strerror or error})"
+                ) from None
 
     def stop(self) -> None:
         """Nothing to do."""
