@@ -129,6 +129,13 @@ def test_a_damaged_page_is_a_storage_fault(tmp_path):
         open_store(f"sqlite:///{path}", Resume(toy_plan()))
 
 
+def test_a_store_whose_plan_never_reached_the_disk_is_resumed_from_the_start(opener, database):
+    database.touch()
+    driver = opener(Resume(toy_plan()))
+    driver.run_out()
+    assert driver.store.progress().completed == driver.store.progress().planned
+
+
 def test_another_back_end_is_refused_by_name():
     with pytest.raises(UsageError, match=r"unknown back end; valid: sqlite:///PATH"):
         open_store("postgresql://host/db", New(toy_plan()))

@@ -90,6 +90,8 @@ def _episode_rows(run_id: int, planned: tuple[PlannedItem, ...]) -> list[dict[st
 
 
 def _resume(connection: Connection, plan: RunPlan) -> Owner:
+    if not connection.scalars(runs.NAMES).all():
+        return _create(connection, plan)  # the first launch ended before its plan was on the disk
     row = _find(connection, plan.settings.run)
     changed = differences(msgspec.json.decode(row["fingerprint"]), fingerprint(plan))
     if changed:

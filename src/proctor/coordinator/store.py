@@ -65,7 +65,8 @@ class Resume(_Start, frozen=True, forbid_unknown_fields=True, tag_field="kind", 
     """A person goes on with a run: exactly the missing episodes, with fresh budgets.
 
     Refused unless the plan's fingerprint is the run's. Attempts that an earlier launch left open are
-    abandoned, a cancelled run is open again, and the new plan's endpoints and recording hold.
+    abandoned, a cancelled run is open again, and the new plan's endpoints and recording hold. Where the first
+    launch ended before its plan was on the disk, the plan is written down now.
     """
 
     plan: RunPlan
