@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -60,7 +61,7 @@ def test_each_class_of_error_has_its_status(
     error: BaseException, status: ExitCode, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert explain(error) == status
-    assert capsys.readouterr().err.startswith("proctor: ")
+    assert re.fullmatch(r"proctor: \S.*\n", capsys.readouterr().err)
 
 
 def test_every_error_of_the_tree_has_a_status() -> None:

@@ -17,7 +17,7 @@ def explain(error: BaseException) -> int:
     status = _status(error)
     if status is None:
         raise error
-    click.echo(f"proctor: {error or 'interrupted'}", err=True)
+    click.echo(f"proctor: {str(error) or 'interrupted'}", err=True)
     return status
 
 
