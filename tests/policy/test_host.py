@@ -48,6 +48,7 @@ class Connection:
         self.answers: list[Answer] = []
         self.waiting = False
         self.late = False
+        self.left = False
         self.closed: list[Exception | None] = []
         self.flushed = 0
         self._here, self._there = socket.socketpair()
@@ -64,7 +65,7 @@ class Connection:
         return select.POLLOUT if self.waiting else select.POLLIN
 
     def has_left(self) -> bool:
-        return bool(self.closed)
+        return self.left or bool(self.closed)
 
     def receive(self) -> Call | None:
         if not self._incoming:
@@ -260,6 +261,22 @@ class TestMerging:
         assert poses(a) == [1.0]
         assert host.state is PolicyState.CLOSED
 
+    def test_what_a_lost_owner_asked_is_answered_before_its_episode_begins_anew(
+        self, host: PolicyHost, probe: ProbePolicy, attach: Attach
+    ) -> None:
+        lost, heir, other = attach("a"), attach(), attach("b")
+        lost.ask(act("a", 7))
+        host.turn(0.0)
+        lost.left = True
+        heir.ask(Reset(probe_episode("a")))
+        host.turn(0.0)
+        heir.ask(act("a", 1))
+        other.ask(act("b", 2))
+        host.turn(0.0)
+        assert probe.hooks("a") == ["reset", "act", "end_episode", "reset"]
+        assert probe.calls[-1] == ("act_batch", "a,b")
+        assert poses(heir) == [None, 1.0]
+
     @pytest.mark.parametrize(
         ("capabilities", "accept", "mode"),
         [
@@ -329,6 +346,18 @@ class TestConnections:
         assert a.flushed == 1
         host.turn(0.0)
         assert poses(a) == [None]
+
+    def test_who_sent_more_and_does_not_read_costs_no_time(self, host: PolicyHost, attach: Attach) -> None:
+        a = attach("a")
+        a.ask(act("a", 1), act("a", 2))
+        a.waiting = True
+        a.backlog = True
+        host._serve(a, select.POLLHUP)
+        assert host._backlog == []
+        host.turn(0.0)
+        for _ in range(2):
+            host.turn(0.0)
+        assert poses(a) == [1.0, 2.0]
 
     def test_who_does_not_read_for_long_is_closed(
         self, host: PolicyHost, probe: ProbePolicy, clock: Clock, attach: Attach
@@ -482,6 +511,24 @@ class TestThread:
             host.submit(Call(request, connection, connection.answers.append))
         host.run()
         assert poses(connection)[1:] == ["policy_gone", "policy_gone"]
+
+    def test_a_policy_that_exits_in_unload_keeps_nobody(
+        self, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def leave() -> None:
+            raise SystemExit(3)
+
+        monkeypatch.setattr(probe, "unload", leave)
+        ended, connection = threading.Event(), Connection()
+        host = PolicyHost(probe, on_end=ended.set)
+        host.submit(Call(Load(probe_context()), Elsewhere(), connection.answers.append))
+        host.attach(connection)
+        host.turn(0.0)
+        host.stop()
+        host.run()
+        assert isinstance(host.fatal, SystemExit)
+        assert ended.is_set()
+        assert connection.closed == [None]
 
 
 def test_a_host_that_never_started_is_not_waited_for(host: PolicyHost) -> None:

@@ -21,7 +21,7 @@ from typing import Final
 
 from proctor.errors import ProctorError, ProtocolError
 from proctor.policy.batching import Batch, Batching, batching_of
-from proctor.policy.calls import Act, Call, Failure, Source, Unload
+from proctor.policy.calls import Act, Call, Failure, Reset, Source, Unload
 from proctor.policy.capabilities import PolicyCapabilities
 from proctor.policy.lifecycle import Policy, PolicyState
 from proctor.policy.observation import Observation
@@ -142,15 +142,25 @@ class PolicyHost:
 
     def run(self) -> None:
         """Serve until `stop` or `unload`, then leave for good; the body of the policy's thread."""
+        self._survive(self._serve_all)
+        self._turn_all_away()
+        self._survive(self._replica.close)
+        for source in self._poller.items:
+            source.close(None)
+        self._poller.close()
+        self._on_end()
+
+    def _survive(self, part: Callable[[], None]) -> None:
+        """Whatever the policy ends its replica with, the connections are closed and `on_end` is called."""
         try:
-            while not self._stopping and self._replica.state is not PolicyState.CLOSED:
-                self.turn(self._patience())
+            part()
         except BaseException as error:
-            self.fatal = error
+            self.fatal = self.fatal or error
             _log.critical("the policy ended its replica", exc_info=True)
-        finally:
-            self._leave()
-            self._on_end()
+
+    def _serve_all(self) -> None:
+        while not self._stopping and self._replica.state is not PolicyState.CLOSED:
+            self.turn(self._patience())
 
     def turn(self, timeout_s: float) -> None:
         """Wait for at most `timeout_s`, then answer what is there."""
@@ -191,8 +201,9 @@ class PolicyHost:
             return
         if call is not None:
             self._dispatch(call)
-        self._poller.watch(source, source.interest())
-        if source.backlog:
+        interest = source.interest()
+        self._poller.watch(source, interest)
+        if source.backlog and interest == select.POLLIN:  # else it waits until the answers are read
             self._backlog.append(source)
 
     def _drop(self, source: Source, error: Exception | None) -> None:
@@ -209,8 +220,10 @@ class PolicyHost:
         if isinstance(request, Act) and self._batch is not None:
             self._collect(self._batch, call, request.observation)
             return
-        if self._batch and (isinstance(request, Unload) or self._batch.holds_any_of(call.owner)):
-            self._answer_batch(self._batch)
+        if self._batch and (isinstance(request, (Reset, Unload)) or self._batch.holds_any_of(call.owner)):
+            self._answer_batch(
+                self._batch
+            )  # also for a reset: it may begin anew what a lost owner asked about
         try:
             answer = self._replica.answer(request, call.owner)
         except BaseException as error:
@@ -252,17 +265,13 @@ class PolicyHost:
                 self._drop(source, ProtocolError("an answer was not read in time"))
         self._replica.end_unused()
 
-    def _leave(self) -> None:
+    def _turn_all_away(self) -> None:
         with self._arriving:
             self._open = False
         for arrival in self._arrivals:
             _turn_away(arrival)
         for call in self._batch.take()[1] if self._batch else ():
             _turn_away(call)
-        self._replica.close()
-        for source in self._poller.items:
-            source.close(None)
-        self._poller.close()
 
 
 def _turn_away(arrival: Call | Source) -> None:
