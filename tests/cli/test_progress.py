@@ -76,3 +76,15 @@ def test_without_a_terminal_lines_are_printed_now_and_then() -> None:
         display.update(progress())
         display.update(progress())
     assert out.getvalue().count("10/20 episodes") == 1
+
+
+def test_without_a_terminal_a_store_fault_is_named_at_once() -> None:
+    out = io.StringIO()
+    with ProgressDisplay(Console(file=out, width=100)) as display:
+        for fault in (None, "disk full", "disk full", None):
+            display.update(progress(storage_fault=fault))
+    lines = out.getvalue().splitlines()
+    assert [line for line in lines if "10/20" not in line] == [
+        "nothing can be stored at the moment: disk full"
+    ]
+    assert len(lines) == 4

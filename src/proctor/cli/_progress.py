@@ -32,6 +32,7 @@ class ProgressDisplay:
         self._live = Live(console=console, refresh_per_second=4, transient=True, auto_refresh=False)
         self._history: deque[tuple[float, int]] = deque()
         self._printed_at = float("-inf")
+        self._fault: str | None = None
 
     def __enter__(self) -> ProgressDisplay:
         if self._console.is_terminal:
@@ -50,9 +51,9 @@ class ProgressDisplay:
         speed = self._speed(progress.completed)
         if self._console.is_terminal:
             self._live.update(draw(progress, speed), refresh=True)
-        elif time.monotonic() - self._printed_at >= PLAIN_EVERY_S:
-            self._printed_at = time.monotonic()
-            self._console.print(Text(headline(progress, speed)))
+        elif time.monotonic() - self._printed_at >= PLAIN_EVERY_S or progress.storage_fault != self._fault:
+            self._printed_at, self._fault = time.monotonic(), progress.storage_fault
+            self._console.print(Text(headline(progress, speed)), *_storage_fault(progress), sep="\n")
 
     def _speed(self, completed: int) -> float | None:
         now = time.monotonic()
@@ -94,10 +95,15 @@ def draw(progress: Progress, speed: float | None) -> RenderableType:
         Padding(ProgressBar(total=progress.planned, completed=progress.completed, width=60), 0),
         Text(headline(progress, speed), style="bold"),
         _workers(progress),
+        *_storage_fault(progress),
     ]
-    if progress.storage_fault:
-        parts.append(Text(f"nothing can be stored at the moment: {progress.storage_fault}", style="red"))
     return Group(*parts)
+
+
+def _storage_fault(progress: Progress) -> list[Text]:
+    if not progress.storage_fault:
+        return []
+    return [Text(f"nothing can be stored at the moment: {progress.storage_fault}", style="red")]
 
 
 def _workers(progress: Progress) -> Table:
