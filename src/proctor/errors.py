@@ -29,6 +29,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from proctor.limits import MAX_ERROR_TEXT
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says, fit to be sent and stored: bounded, valid UTF-8, never empty.
+
+    Names of files that are not UTF-8 come as lone surrogates, and a `__str__` may raise itself.
+    """
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return text.encode(errors="replace").decode()[:MAX_ERROR_TEXT] or "(no message)"
+
 
 class ProctorError(Exception):
     """Base of every error proctor raises on purpose."""

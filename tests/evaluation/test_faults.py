@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from typing import get_args
 
+import msgspec
 import pytest
 
 from proctor import errors, limits
 from proctor.evaluation.faults import error_record, outcome_of
-from proctor.evaluation.record import Outcome, Phase
+from proctor.evaluation.record import ErrorRecord, Outcome, Phase
 
 PHASES: tuple[Phase, ...] = get_args(Phase)
 ENVIRONMENT = {"boot", "begin", "step", "teardown"}
@@ -57,3 +58,9 @@ def test_a_message_is_bounded_and_never_empty() -> None:
         len(error_record(ValueError("x" * 10**6), "step", step=0, log=None).message) == limits.MAX_ERROR_TEXT
     )
     assert error_record(ValueError(), "step", step=0, log=None).message == "(no message)"
+
+
+def test_any_message_can_be_stored() -> None:
+    record = error_record(FileNotFoundError("no file \udcff"), "step", step=0, log=None)
+    assert msgspec.json.decode(msgspec.json.encode(record), type=ErrorRecord) == record
+    assert record.message == "no file ?"

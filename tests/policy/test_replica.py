@@ -364,6 +364,24 @@ class TestErrors:
         assert answer.error_id == ""
         assert caplog.records == []
 
+    @pytest.mark.parametrize(("text", "told"), [("no file \udcff", "no file ?"), (None, "(no message)")])
+    def test_any_message_can_be_told(
+        self, ask: Ask, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch, text: str | None, told: str
+    ) -> None:
+        class Unspeakable(Exception):
+            def __str__(self) -> str:
+                if text is None:
+                    raise AttributeError("no text")
+                return text
+
+        def act(observation: Observation) -> ActionChunk:
+            raise Unspeakable
+
+        monkeypatch.setattr(probe, "act", act)
+        answer = ask(Act(probe_observation("a")))
+        assert isinstance(answer, Failure)
+        assert (answer.code, answer.message) == ("policy_raised", f"act() raised Unspeakable: {told}")
+
     def test_a_long_message_is_cut(
         self, ask: Ask, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch
     ) -> None:

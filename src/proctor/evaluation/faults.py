@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from proctor import limits
 from proctor.errors import (
     BenchmarkFault,
     InfrastructureFault,
@@ -24,6 +23,7 @@ from proctor.errors import (
     PolicyGoneError,
     ProtocolError,
     RequestRefusedError,
+    text_of,
 )
 from proctor.evaluation.record import ErrorRecord, Outcome, Phase
 
@@ -56,7 +56,4 @@ def outcome_of(error: Exception, phase: Phase) -> Outcome:
 
 def error_record(error: Exception, phase: Phase, *, step: int | None, log: str | None) -> ErrorRecord:
     """What is kept of an exception; the log named has the traceback."""
-    text = str(error) or "(no message)"
-    return ErrorRecord(
-        phase=phase, type=type(error).__name__, message=text[: limits.MAX_ERROR_TEXT], step=step, log=log
-    )
+    return ErrorRecord(phase=phase, type=type(error).__name__, message=text_of(error), step=step, log=log)

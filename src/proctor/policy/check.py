@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from proctor.errors import text_of
 from proctor.policy._findings import (
     OF_BATCHES,
     OF_CHUNKS,
@@ -104,7 +105,7 @@ def _check(name: str, mend: str, look: Callable[[], str]) -> Check:
     except Broken as seen:
         return Check(name, "fail", str(seen), mend)
     except Exception as error:
-        return Check(name, "fail", f"raised {type(error).__name__}: {error}", mend)
+        return Check(name, "fail", f"raised {type(error).__name__}: {text_of(error)}", mend)
 
 
 def _load(policy: PolicyLike, context: SessionContext, declared: list[PolicyCapabilities]) -> str:

@@ -23,8 +23,9 @@ from proctor.errors import (
     PolicyRaisedError,
     ProctorError,
     RequestRefusedError,
+    text_of,
 )
-from proctor.limits import EPISODE_TTL_S, MAX_ERROR_TEXT
+from proctor.limits import EPISODE_TTL_S
 from proctor.policy.calls import (
     Act,
     ActBatch,
@@ -266,7 +267,7 @@ class Replica:
         try:
             return hook(*arguments)
         except Exception as error:
-            raise PolicyRaisedError(f"{name}() raised {type(error).__name__}: {error}") from error
+            raise PolicyRaisedError(f"{name}() raised {type(error).__name__}: {text_of(error)}") from error
         finally:
             self.doing = None
 
@@ -278,7 +279,7 @@ def _form(value: FeatureValue) -> _Form:
 def failure(error: ProctorError) -> Failure:
     """What the other side is told of an error; the traceback goes to this process's log."""
     cause = error.__cause__ or error
-    text = str(error)[:MAX_ERROR_TEXT]
+    text = text_of(error)
     if isinstance(error, RequestRefusedError):
         return Failure("refused", type(cause).__name__, text, "")
     error_id = secrets.token_hex(4)

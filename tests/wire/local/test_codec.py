@@ -138,6 +138,19 @@ def test_an_oversize_frame_is_not_sent() -> None:
         encode_frame(m.EndRequest(1, "e" * (MAX_HEADER_BYTES + 1), ""))
 
 
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        (m.EndRequest(1, "\udcff", ""), "EndRequest cannot travel: .*surrogates"),
+        (m.ResetRequest(1, {"seed": 1 << 64}), "ResetRequest cannot travel: .*ints"),
+        (m.ResetRequest(1, {"seed": object()}), "ResetRequest cannot travel: .*object"),
+    ],
+)
+def test_what_cannot_be_encoded_is_not_sent(message: m.ToServer, problem: str) -> None:
+    with pytest.raises(ProtocolError, match=problem):
+        encode_frame(message)
+
+
 def test_a_stream_that_ends_inside_a_frame_is_a_protocol_error() -> None:
     reader = FrameReader()
     reader.feed(encode_frame(m.HealthRequest(1))[:-1])

@@ -22,8 +22,11 @@ _to_client: Final = msgspec.msgpack.Decoder(ToClient)
 
 
 def encode_frame(message: ToServer | ToClient, body: bytes = b"") -> bytes:
-    """One frame. Raises `ProtocolError` if it is larger than the other side may accept."""
-    header = _encoder.encode(message)
+    """One frame. Raises `ProtocolError` for what cannot be encoded, or is larger than may be accepted."""
+    try:
+        header = _encoder.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ProtocolError(f"{type(message).__name__} cannot travel: {error}") from None
     if len(header) > MAX_HEADER_BYTES or len(body) > MAX_BODY_FRAME_BYTES:
         raise ProtocolError(_oversize(len(header), len(body)))
     return _PREFIX.pack(len(header), len(body)) + header + body
