@@ -45,6 +45,23 @@ def test_the_end_of_input_is_a_request_and_what_is_written_before_is_not(pipe: t
     assert stop.requested
 
 
+def test_a_signal_is_a_request_but_not_of_the_thread_it_interrupts(pipe: tuple[int, int]) -> None:
+    askers = []
+
+    class Noting(StopRequest):
+        def ask(self) -> None:
+            askers.append(threading.current_thread())
+            super().ask()
+
+    stop = Noting()
+    stop.listen(lambda: None, pipe[0])
+    signal.raise_signal(signal.SIGTERM)
+    stop.wait(30.0)
+    assert stop.requested
+    assert askers != [threading.main_thread()]
+    os.close(pipe[1])
+
+
 def test_a_process_that_is_stuck_after_its_grace_is_told_to_leave(
     monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
 ) -> None:

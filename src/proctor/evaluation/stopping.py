@@ -10,6 +10,7 @@ Whoever stops a worker closes its input and sends SIGTERM, in any order; togethe
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 import time
@@ -60,9 +61,10 @@ class StopRequest:
         after the request; it has to end it.
         """
         self._stuck = stuck
+        signalled, self._signalling = os.pipe()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
-        threading.Thread(target=self._read_to_the_end, args=(stdin,), name="stdin", daemon=True).start()
+        threading.Thread(target=self._await, args=(stdin, signalled), name="stop", daemon=True).start()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._signals += 1
@@ -70,9 +72,13 @@ class StopRequest:
             # Die of the signal, so that nobody takes this for a crash.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        self.ask()
+        # Not `ask`: the thread this interrupts may hold the lock of the event that `ask` sets.
+        os.write(self._signalling, b"\0")
 
-    def _read_to_the_end(self, stdin: int) -> None:
-        while os.read(stdin, 1 << 12):
+    def _await(self, stdin: int, signalled: int) -> None:
+        poll = select.poll()
+        for descriptor in (stdin, signalled):
+            poll.register(descriptor, select.POLLIN)
+        while not any(fd == signalled or not os.read(fd, 1 << 12) for fd, _ in poll.poll()):
             pass
         self.ask()

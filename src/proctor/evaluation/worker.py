@@ -176,17 +176,21 @@ class Worker:
         self._heart.lease(lease.lease_s)
         self._duty.take(attempt)
         try:
-            self._run_item(lease, attempt)
+            self._run_or_give_back(lease, attempt)
         except LeaseLostError as error:
             _log.warning("item %d abandoned: %s", lease.item, error)
-        except CoordinatorGone:
+        finally:
+            self._duty.drop()
+
+    def _run_or_give_back(self, lease: Lease, attempt: AttemptRef) -> None:
+        try:
+            self._run_item(lease, attempt)
+        except (LeaseLostError, CoordinatorGone):
             raise
         except Exception as error:
             self._give_back(attempt, error)
             if isinstance(error, EnvironmentMissing):
                 raise
-        finally:
-            self._duty.drop()
 
     def _run_item(self, lease: Lease, attempt: AttemptRef) -> None:
         failed: EpisodeRecord | None = None
@@ -230,6 +234,7 @@ class Worker:
             self._link.drop()
         else:
             self._lane.drop()
+            self._duty.rest()  # the coordinator, which comes next, may be waited for without end
 
     def _end(self, attempt: AttemptRef, failed: EpisodeRecord | None) -> None:
         if failed is None or failed.error is None:
@@ -238,7 +243,8 @@ class Worker:
             self._fail(attempt, failed.error, failed.outcome)
 
     def _give_back(self, attempt: AttemptRef, error: Exception) -> None:
-        """The item could not be worked on at all."""
+        """The item could not be worked on at all. Raises `LeaseLostError` if it is another's already."""
+        self._duty.rest()
         if self._duty.leaving():
             self._release(attempt)
             return
