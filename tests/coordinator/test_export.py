@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from proctor.coordinator.export import export_run
 from proctor.coordinator.states import RunState
@@ -15,7 +16,7 @@ def test_a_new_run_is_its_plan(opener, database):
     export = export_run(database, "r")
     assert export.planned == plan.episodes
     assert export.settings == plan.settings
-    assert (export.records, export.faults, export.quarantined, export.hellos) == ((), (), (), ())
+    assert (export.records, export.faults, export.quarantined, export.workers) == ((), (), (), ())
     assert (export.state, export.epoch, export.refused_results) == (RunState.OPEN, 1, 0)
 
 
@@ -60,11 +61,38 @@ def test_quarantined_items_name_their_missing_episodes(opener, database):
     assert (quarantine.item, quarantine.attempts, quarantine.episodes) == (0, MAX_ATTEMPTS, ("reach/1/0",))
 
 
-def test_every_introduction_is_kept(opener, database):
+def introduce(driver, worker, **known):
+    wait(driver.store.hello(replace(hello_of(worker), **known)))
+
+
+def test_a_worker_is_what_its_process_last_said(opener, database):
     driver = opener(New(toy_plan()))
-    for worker in ("w0", "w1", "w0"):
-        wait(driver.store.hello(hello_of(worker)))
-    assert [hello.worker for hello in export_run(database, "r").hellos] == ["w0", "w1", "w0"]
+    introduce(driver, "w0")
+    introduce(driver, "w0", packages={"toy": "1"})
+    driver.finish(driver.claim())
+    introduce(driver, "w0", packages={"toy": "1"}, renderer="egl")
+    introduce(driver, "w0")  # started itself anew, and stopped before it knew more
+    (worker,) = export_run(database, "r").workers
+    assert (worker.packages, worker.renderer) == ({"toy": "1"}, "egl")
+
+
+def test_processes_without_a_result_do_not_count(opener, database):
+    driver = opener(New(toy_plan()))
+    introduce(driver, "w0", packages={"toy": "1"})
+    introduce(driver, "w1")
+    assert [worker.worker for worker in export_run(database, "r").workers] == ["w0", "w1"]
+    driver.finish(driver.claim())
+    introduce(driver, "w0", pid=2)
+    (worker,) = export_run(database, "r").workers
+    assert (worker.worker, worker.pid) == ("w0", 1)
+
+
+def test_every_process_that_gave_a_result_counts(opener, database):
+    driver = opener(New(toy_plan()))
+    for pid, version in enumerate("12"):
+        introduce(driver, "w0", pid=pid, packages={"toy": version})
+        driver.finish(driver.claim())
+    assert [worker.packages for worker in export_run(database, "r").workers] == [{"toy": "1"}, {"toy": "2"}]
 
 
 def test_refused_results_are_counted_and_kept_aside(opener, database):

@@ -76,9 +76,9 @@ def test_what_moves_results_is_the_identity(changed):
     assert plan_hash(other) != plan_hash(plan)
 
 
-def test_the_policy_is_part_of_the_identity():
+def test_every_further_condition_is_part_of_the_identity():
     plan = toy_plan()
-    other = replace(plan, policy="another")
+    other = replace(plan, conditions={"policy": "another"})
     assert differences(fingerprint(plan), fingerprint(other)) == ('policy: "toy" -> "another"',)
 
 

@@ -167,6 +167,23 @@ class TestUndisturbedRun:
         with pytest.raises(UsageError, match=r"episodes: 12 -> 6"):
             run_evaluation(request)
 
+    def test_resumed_under_other_conditions_it_says_what_differs(
+        self, finished: Finished, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(finished.root)
+        request = EvaluationRequest(
+            policy=MOODY,
+            policy_args={"max_batch_size": 2},
+            benchmark="toy-v1",
+            name="run",
+            execute_steps="policy<=1",
+            resume=True,
+        )
+        with pytest.raises(UsageError) as refusal:
+            run_evaluation(request)
+        differences = [line.strip() for line in str(refusal.value).splitlines()[1:-1]]
+        assert differences == ['policy.args: {} -> {"max_batch_size":2}', 'batching: "none" -> "invariant"']
+
 
 class TestPolicyFaults:
     def test_load_raises(self, evaluate_toy: Evaluate) -> None:

@@ -13,7 +13,6 @@ from proctor.launch.policies import (
     HeldPolicy,
     RunningPolicy,
     digest_of,
-    policy_identity,
     policy_record,
     policy_source,
     shown,
@@ -99,7 +98,7 @@ class TestRecord:
     @pytest.mark.parametrize("name", ["token", "hf_token", "API_KEY", "password", "client_secret"])
     def test_secrets_are_not_written_down(self, name: str) -> None:
         assert shown({name: "s3cr3t", "size": 2}) == {name: HIDDEN, "size": 2}
-        assert "s3cr3t" not in policy_identity(policy_record(ClassPolicy("m:C", {name: "s3cr3t"}), None))
+        assert policy_record(ClassPolicy("m:C", {name: "s3cr3t"}), None).args == {name: HIDDEN}
 
     @pytest.mark.parametrize(
         ("value", "left"),
@@ -133,7 +132,3 @@ class TestRecord:
     )
     def test_a_command_is_written_down_without_secrets(self, word: str, left: str) -> None:
         assert shown_command(("proctor", word)) == ("proctor", left)
-
-    def test_identity_tells_policies_apart(self) -> None:
-        one, other = (policy_identity(policy_record(ClassPolicy("m:C", {"n": n}), None)) for n in (1, 2))
-        assert one != other

@@ -123,6 +123,13 @@ def test_a_checkpoint_digest_stands_for_its_path(run: RunRecord) -> None:
     assert digest("/data/a") == digest("/mnt/b")
 
 
+def test_a_process_files_digest_stands_for_its_path(run: RunRecord) -> None:
+    def digest(path: str) -> str:
+        return conditions_hash(replace(run, policy=replace(run.policy, spec=path)))
+
+    assert digest("/a/policy.json") == digest("/b/policy.json")
+
+
 def test_a_value_that_is_not_finite_is_refused(run: RunRecord) -> None:
     with pytest.raises(ValueError, match="JSON"):
         conditions_hash(replace(run, settings=replace(run.settings, act_timeout_s=float("inf"))))

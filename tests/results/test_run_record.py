@@ -46,6 +46,6 @@ def test_workers_are_grouped_by_platform() -> None:
     assert list(groups[0].packages) == ["a", "b"]
 
 
-def test_the_last_word_of_a_worker_counts() -> None:
-    (group,) = platform_records([hello("w0"), hello("w0", renderer="egl")])
-    assert group.renderer == "egl"
+def test_a_worker_that_went_on_elsewhere_is_in_both_groups() -> None:
+    groups = platform_records([hello("w0"), hello("w0", pid=2), hello("w0", platform="arm")])
+    assert [(group.platform, group.workers) for group in groups] == [("arm", ("w0",)), ("x86", ("w0",))]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection, Executable, RowMapping
 from sqlalchemy.exc import DBAPIError
 
@@ -20,11 +21,14 @@ from proctor.coordinator.plan import Fingerprint
 from proctor.coordinator.statements import attempts, episodes, events, items, runs
 from proctor.coordinator.states import AttemptState, EventKind, RunState
 from proctor.errors import UnknownNameError, UsageError
+from proctor.evaluation.platform import NO_RENDERER
 from proctor.evaluation.protocol import RunSettings, WorkerHello
 from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Outcome
 from proctor.results.run_record import AttemptFault, Quarantine
 
 T = TypeVar("T")
+_Process: TypeAlias = tuple[str, str, int]
+"""Worker, host and process id."""
 
 
 class RunExport(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +49,9 @@ class RunExport(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[AttemptFault, ...]
     """Errors of episodes and of attempts, in the order they happened."""
     quarantined: tuple[Quarantine, ...]
-    hellos: tuple[WorkerHello, ...]
-    """Every introduction, in order."""
+    workers: tuple[WorkerHello, ...]
+    """The processes that results came from (all of them while there is no result), as they last described
+    themselves."""
     refused_results: int
     """Episode results refused because their attempt was superseded, or because they contradicted."""
 
@@ -104,7 +109,7 @@ class _Reading:
             records=_decoded((row["record"] for row in self.planned if row["record"]), EpisodeRecord),
             faults=self.faults(),
             quarantined=self.quarantined(),
-            hellos=_decoded((row["detail"] for row in self.of_kind(EventKind.HELLO)), WorkerHello),
+            workers=self.workers(),
             refused_results=self.refused_results(),
         )
 
@@ -129,6 +134,21 @@ class _Reading:
             for row in self.rows(items.QUARANTINED)
         )
 
+    def workers(self) -> tuple[WorkerHello, ...]:
+        owners = {row["id"]: row["worker"] for row in self.rows(attempts.ALL)}
+        hellos, accepted = self.of_kind(EventKind.HELLO), self.of_kind(EventKind.ACCEPTED)
+        present: dict[str, _Process] = {}
+        processes: dict[_Process, WorkerHello] = {}
+        productive: set[_Process | None] = set()
+        for row in sorted(hellos + accepted, key=lambda row: row["id"]):
+            if row["kind"] == EventKind.ACCEPTED:
+                productive.add(present.get(owners[row["attempt_id"]]))
+                continue
+            hello = msgspec.json.decode(row["detail"], type=WorkerHello)
+            process = present[hello.worker] = (hello.worker, hello.host, hello.pid)
+            processes[process] = _completed(hello, processes.get(process))
+        return tuple(hello for process, hello in processes.items() if process in productive or not accepted)
+
     def refused_results(self) -> int:
         refused = self.of_kind(EventKind.REFUSED) + self.of_kind(EventKind.CONFLICT)
         return sum(_carried_result(row["detail"]) for row in refused)
@@ -137,6 +157,17 @@ class _Reading:
 def _decoded(texts: Iterable[str], kind: type[T]) -> tuple[T, ...]:
     decoder = msgspec.json.Decoder(kind)
     return tuple(decoder.decode(text) for text in texts)
+
+
+def _completed(hello: WorkerHello, earlier: WorkerHello | None) -> WorkerHello:
+    """A process says more as it gets to know it; starting itself anew, it begins with nothing again."""
+    if earlier is None:
+        return hello
+    return replace(
+        hello,
+        packages=hello.packages or earlier.packages,
+        renderer=earlier.renderer if hello.renderer == NO_RENDERER else hello.renderer,
+    )
 
 
 def _episode_fault(attempt: RowMapping, event: RowMapping) -> AttemptFault:

@@ -22,8 +22,9 @@ class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Everything that decides a run's results. Raises UsageError when the episodes are not a plan."""
 
     settings: RunSettings
-    policy: str
-    """Identity of the policy: what was asked for and the digests of its files. No secrets."""
+    conditions: dict[str, Any]
+    """What else decides results, by name, as JSON values: the policy and its files, its wire, this proctor's
+    version. No secrets."""
     episodes: tuple[Episode, ...]
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ def fingerprint(plan: RunPlan) -> Fingerprint:
     return {
         "benchmark": settings.benchmark.id,
         "benchmark_hash": settings.benchmark_hash,
-        "policy": plan.policy,
+        **plan.conditions,
         "run_seed": settings.run_seed,
         "execute_steps": settings.execute_steps,
         "action_representation": settings.action_representation,

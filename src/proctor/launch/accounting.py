@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from proctor.coordinator.export import RunExport
 from proctor.evaluation.protocol import RunSettings
@@ -22,7 +22,9 @@ from proctor.results import (
     benchmark_record,
     planned_tasks,
     platform_records,
+    policy_conditions,
     replica_record,
+    wire_conditions,
 )
 from proctor.wire.session import SessionDescription
 
@@ -79,6 +81,15 @@ def run_settings_record(plan: EvaluationPlan, settings: RunSettings) -> RunSetti
     )
 
 
+def plan_conditions(policy: PolicyRecord, replica: SessionDescription) -> dict[str, Any]:
+    """What a resume must repeat, besides settings and episodes: policy, wire, and this very proctor."""
+    return {
+        **{f"policy.{name}": value for name, value in policy_conditions(policy).items()},
+        **wire_conditions(replica_record(replica)),
+        "proctor": _own_version(),
+    }
+
+
 def selection(plan: EvaluationPlan) -> Selection:
     """Return which part of the version was asked for."""
     request = plan.request
@@ -112,7 +123,7 @@ def run_record(
         settings=run_settings_record(plan, export.settings),
         policy=policy,
         replicas=tuple(replica_record(description) for description in replicas),
-        platforms=platform_records(export.hellos),
+        platforms=platform_records(export.workers),
         provenance=provenance(plan.request.command),
         workers=plan.workers,
         started_at=export.created_at,

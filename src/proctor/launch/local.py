@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from proctor.coordinator.configuration import DATABASE_FILE
 from proctor.coordinator.export import export_run
@@ -25,12 +25,12 @@ from proctor.errors import InfrastructureFault, StorageFault
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch import lanes as lane_processes
 from proctor.launch import replicas as policy_processes
-from proctor.launch.accounting import run_record
+from proctor.launch.accounting import plan_conditions, run_record
 from proctor.launch.coordinating import Coordinator, coordinating
 from proctor.launch.interrupts import BY_THE_USER, Interrupts
 from proctor.launch.lanes import Lane
 from proctor.launch.planning import EvaluationPlan
-from proctor.launch.policies import policy_identity, policy_record
+from proctor.launch.policies import policy_record
 from proctor.launch.replicas import Replica, prepare_all, served
 from proctor.launch.request import Callbacks
 from proctor.launch.servers import make_server
@@ -83,7 +83,8 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
                 stack.enter_context(served(replicas, interrupts.hurry))
                 descriptions = prepare_all(replicas)
             settings = run_settings(plan, descriptions)
-            coordinator.open(_start(plan, settings, policy))
+            conditions = plan_conditions(policy, descriptions[0])
+            coordinator.open(_start(plan, settings, conditions))
             interrupts.hold()
             with phases.measured("evaluation"):
                 run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks)
@@ -118,8 +119,8 @@ def _account(
         ) from error
 
 
-def _start(plan: EvaluationPlan, settings: RunSettings, policy: PolicyRecord) -> Start:
-    whole = RunPlan(settings=settings, policy=policy_identity(policy), episodes=plan.episodes)
+def _start(plan: EvaluationPlan, settings: RunSettings, conditions: dict[str, Any]) -> Start:
+    whole = RunPlan(settings=settings, conditions=conditions, episodes=plan.episodes)
     return Resume(whole) if plan.request.resume else New(whole)
 
 

@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
 from proctor.errors import UsageError
 from proctor.policy import Policy, PolicyRuntimeConfig, load_policy_runtime_config
 from proctor.results import PolicyRecord
@@ -125,11 +123,6 @@ def policy_record(source: PolicySource, checkpoint: str | None) -> PolicyRecord:
         checkpoint_sha256=digest,
         file_sha256=digest_of(file) if file else None,
     )
-
-
-def policy_identity(record: PolicyRecord) -> str:
-    """One text per policy: a run may be resumed only with an equal one."""
-    return msgspec.json.encode(record, order="deterministic").decode()
 
 
 def shown(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.results.hashes import conditions_hash, outcome_hash
+from proctor.results.hashes import conditions_hash, outcome_hash, policy_conditions, wire_conditions
 from proctor.results.rates import Rate
 from proctor.results.results import Results, headline_text, load_results, write_results
 from proctor.results.results_file import read_episodes
@@ -61,11 +61,13 @@ __all__ = [
     "outcome_hash",
     "planned_tasks",
     "platform_records",
+    "policy_conditions",
     "rate_text",
     "read_episodes",
     "replica_record",
     "summarize",
     "task_table",
     "wilson",
+    "wire_conditions",
     "write_results",
 ]

@@ -49,8 +49,8 @@ def conditions_hash(run: RunRecord) -> str:
             "benchmark": {"id": run.benchmark.id, "hash": run.benchmark.hash},
             "episodes": sorted((e.task, e.index, e.repetition, e.seed) for e in run.planned),
             "settings": _settings(run.settings),
-            "policy": _policy(run.policy),
-            "wires": _distinct(map(_wire, run.replicas)),
+            "policy": policy_conditions(run.policy),
+            "wires": _distinct(map(wire_conditions, run.replicas)),
             "platforms": _distinct(map(_platform, run.platforms)),
             # A worker that never rendered says "none"; that depends on who got which episode.
             "renderers": sorted({platform.renderer for platform in run.platforms} - {"none"}),
@@ -69,16 +69,18 @@ def _settings(settings: RunSettingsRecord) -> dict[str, object]:
     }
 
 
-def _policy(policy: PolicyRecord) -> dict[str, object]:
+def policy_conditions(policy: PolicyRecord) -> dict[str, object]:
+    """What makes it this policy. Where a file has a digest, its path takes no part."""
     return {
         "source": policy.file_sha256 or policy.spec,
-        "class": policy.spec.rpartition(":")[2],
+        "class": "" if policy.spec.endswith(".json") else policy.spec.rpartition(":")[2],
         "args": policy.args,
         "checkpoint": policy.checkpoint_sha256 or policy.checkpoint,
     }
 
 
-def _wire(replica: ReplicaRecord) -> dict[str, object]:
+def wire_conditions(replica: ReplicaRecord) -> dict[str, object]:
+    """What of a policy server's contract may move an outcome."""
     return {
         "dialect": replica.dialect,
         "chunk_owner": replica.chunk_owner,

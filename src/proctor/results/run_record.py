@@ -257,16 +257,15 @@ def replica_record(description: SessionDescription) -> ReplicaRecord:
     )
 
 
-def platform_records(hellos: Iterable[WorkerHello]) -> tuple[PlatformRecord, ...]:
-    """Workers grouped by platform; of a worker that introduced itself again, the last word counts."""
-    latest = {hello.worker: hello for hello in hellos}
+def platform_records(workers: Iterable[WorkerHello]) -> tuple[PlatformRecord, ...]:
+    """Worker processes grouped by platform; a worker that was started again elsewhere is in both groups."""
     groups: dict[tuple[object, ...], list[WorkerHello]] = {}
-    for hello in latest.values():
+    for hello in workers:
         key = (hello.platform, hello.python, tuple(sorted(hello.packages.items())), hello.renderer)
         groups.setdefault(key, []).append(hello)
     return tuple(
         PlatformRecord(
-            workers=tuple(sorted(hello.worker for hello in group)),
+            workers=tuple(sorted({hello.worker for hello in group})),
             platform=group[0].platform,
             python=group[0].python,
             packages=dict(sorted(group[0].packages.items())),
