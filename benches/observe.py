@@ -96,7 +96,7 @@ def measure() -> dict[str, Any]:
 
     version = find_version("aloha-sim-v1")
     definition, episode = version.definition, version.episodes[0]
-    environment = find_family(definition.family).open(definition, definition.tasks[0])
+    environment = find_family(definition.family).open(definition, definition.tasks[0], definition.actions[0])
     environment.begin(episode, (CAMERA,))  # the first frame makes the render context
     traces = {
         way.name: run_way(environment, make_policy(EXPERT, {"chunk": way.chunk}), episode, way)

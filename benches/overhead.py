@@ -155,7 +155,7 @@ def set_up(options: argparse.Namespace) -> tuple[Scene, Any, str, dict[str, Any]
         run_directory="",
     )
     chosen = [episode for episode in episodes if episode.task == task.id][: options.episodes]
-    environment = find_family(definition.family).open(definition, task)
+    environment = find_family(definition.family).open(definition, task, definition.actions[0])
     return Scene(environment, chosen, settings, policy), context, spec, arguments
 
 

@@ -43,7 +43,7 @@ def lane(task: str, profile: RenderProfile | None = None) -> Environment:
     definition = VERSION.definition
     if profile is not None:
         definition = msgspec.structs.replace(definition, render=profile)
-    return FAMILY.open(definition, TASKS[task])
+    return FAMILY.open(definition, TASKS[task], definition.actions[0])
 
 
 def expert_actions(task: str, index: int) -> np.ndarray:

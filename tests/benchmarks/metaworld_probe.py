@@ -40,7 +40,7 @@ def episode(task: str, index: int) -> Episode:
 
 
 def lane(task: str, definition: BenchmarkDefinition = VERSION.definition) -> Environment:
-    return FAMILY.open(definition, TASKS[task])
+    return FAMILY.open(definition, TASKS[task], definition.actions[0])
 
 
 def actions(steps: int) -> np.ndarray:
@@ -197,7 +197,7 @@ def refusals() -> dict[str, str]:
     found = {}
     for name, (changed, which) in wrong.items():
         try:
-            FAMILY.open(changed, which)
+            FAMILY.open(changed, which, changed.actions[0])
         except UnknownNameError as error:
             found[name] = str(error)
     return found

@@ -134,7 +134,7 @@ def test_the_registry_finds_the_family_by_name() -> None:
 
 def test_opening_a_lane_without_the_simulator_names_the_command_that_builds_it() -> None:
     with pytest.raises(EnvironmentMissing, match=r"not installed .* proctor env build aloha"):
-        FAMILY.open(DEFINITION, DEFINITION.tasks[0])
+        FAMILY.open(DEFINITION, DEFINITION.tasks[0], DEFINITION.actions[0])
 
 
 def test_packages_that_are_not_installed_are_left_out() -> None:

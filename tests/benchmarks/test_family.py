@@ -16,13 +16,15 @@ def family(environment: str, *distributions: str) -> SimulatorFamily:
 
 
 def test_open_makes_a_lane_of_the_named_class() -> None:
-    lane = family("proctor.testing.toy:ToyEnvironment").open(DEFINITION, DEFINITION.tasks[0])
+    lane = family("proctor.testing.toy:ToyEnvironment").open(
+        DEFINITION, DEFINITION.tasks[0], DEFINITION.actions[0]
+    )
     assert type(lane).__name__ == "ToyEnvironment"
 
 
 def test_a_missing_simulator_is_named_with_the_command_that_builds_it() -> None:
     with pytest.raises(EnvironmentMissing, match=r"no_such_simulator .* proctor env build host"):
-        family("no_such_simulator:Environment").open(DEFINITION, DEFINITION.tasks[0])
+        family("no_such_simulator:Environment").open(DEFINITION, DEFINITION.tasks[0], DEFINITION.actions[0])
 
 
 def test_packages_are_those_that_are_installed() -> None:

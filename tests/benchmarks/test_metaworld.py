@@ -152,7 +152,7 @@ def test_packages_are_those_the_environment_pins(version: BenchmarkVersion) -> N
 
 def test_opening_a_lane_without_the_simulator_names_the_command_that_builds_it() -> None:
     with pytest.raises(EnvironmentMissing, match=r"not installed .* proctor env build metaworld"):
-        FAMILY.open(MT10.definition, MT10.definition.tasks[0])
+        FAMILY.open(MT10.definition, MT10.definition.tasks[0], MT10.definition.actions[0])
 
 
 def test_packages_that_are_not_installed_are_left_out() -> None:

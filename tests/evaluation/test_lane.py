@@ -28,9 +28,11 @@ class FakeFamily:
 
     def __init__(self) -> None:
         self.open_now = 0
+        self.actions: list[Any] = []
         self.close_raises = False
 
-    def open(self, definition: Any, task: Any) -> Any:
+    def open(self, definition: Any, task: Any, action: Any) -> Any:
+        self.actions.append(action)
         assert self.open_now == 0, "one environment at a time"
         self.open_now += 1
         return self
@@ -51,8 +53,18 @@ def family(monkeypatch: pytest.MonkeyPatch) -> FakeFamily:
     return made
 
 
+def make_lane(phases: Phases | None = None, **definition: Any) -> Lane:
+    toy = toy_definition(**definition)
+    return Lane(toy, toy.actions[0], phases or Phases())  # type: ignore[arg-type]
+
+
+def test_an_environment_is_made_for_the_runs_representation(family: FakeFamily) -> None:
+    make_lane().prepare("reach")
+    assert family.actions == [toy_definition().actions[0]]
+
+
 def test_an_environment_is_kept_for_its_task(family: FakeFamily) -> None:
-    lane = Lane(toy_definition(), Phases())  # type: ignore[arg-type]
+    lane = make_lane()
     first, boot_s = lane.prepare("reach")
     assert boot_s > 0
     assert lane.prepare("reach") == (first, 0.0)
@@ -61,7 +73,7 @@ def test_an_environment_is_kept_for_its_task(family: FakeFamily) -> None:
 
 def test_another_task_closes_the_old_environment_first(family: FakeFamily) -> None:
     phases = Phases()
-    lane = Lane(toy_definition(), phases)  # type: ignore[arg-type]
+    lane = make_lane(phases)
     lane.prepare("reach")
     lane.prepare("park")
     assert (family.open_now, lane.task) == (1, "park")
@@ -70,7 +82,7 @@ def test_another_task_closes_the_old_environment_first(family: FakeFamily) -> No
 
 def test_an_environment_that_cannot_be_closed_is_left_behind(family: FakeFamily) -> None:
     family.close_raises = True
-    lane = Lane(toy_definition(), Phases())  # type: ignore[arg-type]
+    lane = make_lane()
     lane.prepare("reach")
     lane.drop()
     assert lane.task is None
@@ -79,9 +91,9 @@ def test_an_environment_that_cannot_be_closed_is_left_behind(family: FakeFamily)
 
 def test_a_task_that_the_benchmark_does_not_have_is_a_fault(family: FakeFamily) -> None:
     with pytest.raises(BenchmarkFault, match="toy-v1 has no task 'fly'"):
-        Lane(toy_definition(), Phases()).prepare("fly")  # type: ignore[arg-type]
+        make_lane().prepare("fly")
 
 
 def test_a_family_that_does_not_exist_is_named() -> None:
     with pytest.raises(UnknownNameError, match="unknown benchmark family 'toi'; did you mean 'toy'"):
-        Lane(toy_definition(family="toi"), Phases())  # type: ignore[arg-type]
+        make_lane(family="toi")

@@ -155,7 +155,7 @@ def filmed(fakes: Any, directory: Path, **changes: Any) -> tuple[EpisodeRecord, 
     settings = fakes.settings(definition, observe=observe, run_directory=str(directory), **changes)
     seen: list[str] = []
     session = fakes.Session(watched(PixelPolicy(4), seen))
-    environment = FAMILY.open(definition, definition.tasks[0])
+    environment = FAMILY.open(definition, definition.tasks[0], definition.actions[0])
     record = run_episode(environment, session, episode, settings, recording=recording_for(settings, episode))
     return record, seen, sorted({name for o in session.seen for name in o.features})
 

@@ -330,7 +330,7 @@ def test_a_real_policy_gone_wrong_in_mid_episode_is_a_policy_error_at_that_step(
     (episode,) = toy_episodes(definition, 1)
     policy = FaultyPolicy(fault, step=2)
     settings = fakes.settings(definition, observe=("privileged.goal", "state.proprioception"))
-    environment = FAMILY.open(definition, definition.tasks[0])
+    environment = FAMILY.open(definition, definition.tasks[0], definition.actions[0])
     record = run_episode(environment, fakes.Session(policy.act, policy.reset), episode, settings)
     assert (record.outcome, record.steps) == (Outcome.POLICY_ERROR, 2)
     assert record.error is not None
@@ -473,7 +473,11 @@ def test_an_expert_solves_the_toy_tasks(fakes: Any, chunk: int) -> None:
     settings = fakes.settings(definition, observe=("privileged.goal", "state.proprioception"))
     outcomes = [
         run_episode(
-            FAMILY.open(definition, next(t for t in definition.tasks if t.id == episode.task)),
+            FAMILY.open(
+                definition,
+                next(t for t in definition.tasks if t.id == episode.task),
+                definition.actions[0],
+            ),
             fakes.Session(policy.act),
             episode,
             settings,
@@ -488,7 +492,7 @@ def test_the_same_episode_gives_the_same_record_whatever_ran_before(fakes: Any) 
     first, second = toy_episodes(definition, 2)
     policy = ExpertPolicy(4)
     settings = fakes.settings(definition, observe=("privileged.goal", "state.proprioception"))
-    environment = FAMILY.open(definition, definition.tasks[0])
+    environment = FAMILY.open(definition, definition.tasks[0], definition.actions[0])
 
     def science(episode: Any) -> tuple[Any, ...]:
         record = run_episode(environment, fakes.Session(policy.act), episode, settings)

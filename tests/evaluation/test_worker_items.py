@@ -70,7 +70,7 @@ class FakeFamily:
     def packages(self) -> dict[str, str]:
         return {}
 
-    def open(self, definition: Any, task: Any) -> Any:
+    def open(self, definition: Any, task: Any, action: Any) -> Any:
         if isinstance(self._environment, Exception):
             raise self._environment
         return self._environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from proctor.benchmarks.contract import Environment, Episode, Family, Reset, StepResult
-from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
 from proctor.benchmarks.version import BenchmarkVersion
+from proctor.errors import InvalidActionError, UnknownNameError
 from proctor.testing import benchmarks as kit
-from proctor.testing.benchmarks import CHECKS, BenchmarkConformance, Subject, main
+from proctor.testing.benchmarks import CHECKS, BenchmarkConformance, Subject, examine, main
 from proctor.testing.toy import ToyEnvironment, ToyFamily
 from proctor.testing.toy_versions import toy_version, write_toy_version
 
@@ -75,8 +77,10 @@ class SeesByLooking(ToyEnvironment):
 class HandsOutItsOwn(ToyEnvironment):
     """Returns the array it goes on writing to."""
 
-    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
-        super().__init__(definition, task)
+    def __init__(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> None:
+        super().__init__(definition, task, action)
         self._buffer = np.zeros(4, np.float32)
 
     def _observe(self, names: Collection[str]) -> dict[str, Any]:
@@ -148,10 +152,16 @@ PLANTED: list[tuple[type[ToyEnvironment], Callable[[Subject], None], str]] = [
 
 def family_of(environment: type[ToyEnvironment]) -> Family:
     class Planted(ToyFamily):
-        def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
-            return environment(definition, task)
+        def open(
+            self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+        ) -> Environment:
+            return environment(definition, task, action)
 
     return Planted()
+
+
+def subject_of(family: Family, version: BenchmarkVersion) -> Subject:
+    return Subject(family, version, version.definition.tasks[0], version.definition.actions[0])
 
 
 @pytest.mark.parametrize(
@@ -160,7 +170,7 @@ def family_of(environment: type[ToyEnvironment]) -> Family:
 def test_a_planted_violation_is_caught(
     environment: type[ToyEnvironment], check: Callable[[Subject], None], problem: str
 ) -> None:
-    subject = Subject(family_of(environment), VERSION, VERSION.definition.tasks[0])
+    subject = subject_of(family_of(environment), VERSION)
     with pytest.raises(AssertionError, match=problem):
         check(subject)
 
@@ -172,7 +182,56 @@ def test_other_packages_are_caught() -> None:
 
     version = toy_version(packages={"numpy": "2.0"})
     with pytest.raises(AssertionError, match=r"numpy is 1\.0, defined on 2\.0"):
-        kit.packages_are_the_defined_ones(Subject(Old(), version, version.definition.tasks[0]))
+        kit.packages_are_the_defined_ones(subject_of(Old(), version))
+
+
+class RefusesCorners(ToyEnvironment):
+    """Both limits stand for nothing here."""
+
+    def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
+        raise InvalidActionError("a corner is no velocity")
+
+
+def test_limits_that_stand_for_nothing_may_be_refused() -> None:
+    kit.limits_can_be_applied(subject_of(family_of(RefusesCorners), VERSION))
+
+
+def two_representations() -> BenchmarkVersion:
+    (velocity,) = VERSION.definition.actions
+    other = replace(velocity, representation="toy.again-v1", limits="pass")
+    definition = replace(VERSION.definition, actions=(velocity, other))
+    return dataclasses.replace(VERSION, definition=definition)
+
+
+def test_every_representation_is_examined_and_named() -> None:
+    found = [finding.representation for finding in examine(two_representations())]
+    assert found == ["toy.velocity-v1"] * len(CHECKS) + ["toy.again-v1"] * len(CHECKS)
+
+
+def test_one_representation_can_be_chosen() -> None:
+    found = examine(two_representations(), representations=["toy.again-v1"])
+    assert {finding.representation for finding in found} == {"toy.again-v1"}
+
+
+def test_a_representation_that_the_version_lacks_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"toy\.velocity-v2.*did you mean 'toy\.velocity-v1'"):
+        list(examine(VERSION, representations=["toy.velocity-v2"]))
+
+
+def test_an_environment_is_opened_for_the_representation_examined() -> None:
+    opened = []
+
+    class Listening(ToyFamily):
+        def open(
+            self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+        ) -> Environment:
+            opened.append(action.representation)
+            return super().open(definition, task, action)
+
+    version = two_representations()
+    subject = Subject(Listening(), version, version.definition.tasks[0], version.definition.actions[1])
+    kit.close_can_be_repeated(subject)
+    assert set(opened) == {"toy.again-v1"}
 
 
 def test_every_check_has_a_planted_violation() -> None:
@@ -194,7 +253,7 @@ def test_the_command_fails_and_names_the_problem(tmp_path: Path, capsys: pytest.
     assert main([str(version.directory)]) == 1
     failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAIL")]
     assert len(failed) == 1
-    assert failed[0].startswith("FAIL reach packages_are_the_defined_ones AssertionError: numpy is")
+    assert failed[0].startswith("FAIL reach toy.velocity-v1 packages_are_the_defined_ones AssertionError:")
 
 
 def test_the_class_says_what_to_override() -> None:

@@ -22,7 +22,8 @@ GOAL, STATE, FRAME = "privileged.goal", "state.proprioception", "images.primary"
 
 def lane(task: str = "reach", **settings: Any) -> tuple[Environment, tuple[Episode, ...]]:
     version = toy_version((task,), settings=settings)
-    return FAMILY.open(version.definition, version.definition.tasks[0]), version.episodes
+    definition = version.definition
+    return FAMILY.open(definition, definition.tasks[0], definition.actions[0]), version.episodes
 
 
 def seek(observation: dict[str, Any]) -> np.ndarray[Any, Any]:
@@ -170,7 +171,8 @@ def test_a_fault_can_end_the_process(kind: str, code: int) -> None:
         "from proctor.testing.toy import FAMILY\n"
         "from proctor.testing.toy_versions import toy_version\n"
         f"version = toy_version(settings={{'faults': [{{'kind': {kind!r}, 'step': 0}}]}})\n"
-        "FAMILY.open(version.definition, version.definition.tasks[0]).begin(version.episodes[0], ())\n"
+        "toy = version.definition\n"
+        "FAMILY.open(toy, toy.tasks[0], toy.actions[0]).begin(version.episodes[0], ())\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=30).returncode == code
 

@@ -43,7 +43,7 @@ OBSERVATION = {
 def succeeds(policy: PixelPolicy, episode: Episode, policy_seed: int = 0) -> bool:
     policy.reset(EpisodeContext(episode.id, episode.task, policy_seed=policy_seed))
     task = next(task for task in DEFINITION.tasks if task.id == episode.task)
-    environment = FAMILY.open(DEFINITION, task)
+    environment = FAMILY.open(DEFINITION, task, DEFINITION.actions[0])
     observation = environment.begin(episode, policy.features).observation
     step = 0
     while step < task.horizon:

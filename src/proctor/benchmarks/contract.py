@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
 
 FeatureValue = NDArray[Any] | str
 
@@ -94,7 +94,10 @@ class Environment(Protocol):
         ...
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
-        """Advance one control step. `action`: (dimension,), dtype and limits already checked."""
+        """Advance one control step. `action`: (dimension,), dtype and limits already checked.
+
+        Raises `InvalidActionError` for numbers that stand for nothing in the lane's representation.
+        """
         ...
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
@@ -114,9 +117,12 @@ class Family(Protocol):
         """The name benchmark versions refer to it by."""
         ...
 
-    def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
+    def open(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> Environment:
         """Make a lane for one task, in the environment's own interpreter.
 
+        `action` is the one of the definition's representations whose numbers `step` will be given.
         Raises `EnvironmentMissing` naming what is not installed.
         """
         ...

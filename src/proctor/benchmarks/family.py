@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from proctor.benchmarks.contract import Environment
-from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
 from proctor.errors import EnvironmentMissing
 
 
@@ -18,12 +18,14 @@ class SimulatorFamily:
 
     name: str
     environment: str
-    """`module:Class`; called with (BenchmarkDefinition, TaskDefinition)."""
+    """`module:Class`; called with (BenchmarkDefinition, TaskDefinition, ActionDefinition)."""
     distributions: tuple[str, ...]
     """Installed distributions whose versions are recorded."""
 
-    def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
-        """Make a lane for one task. Raises `EnvironmentMissing` naming what is not installed."""
+    def open(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> Environment:
+        """Make a lane. Raises `EnvironmentMissing` naming what is not installed."""
         module, _, name = self.environment.partition(":")
         try:
             environment = getattr(import_module(module), name)
@@ -32,7 +34,7 @@ class SimulatorFamily:
                 f"{error.name} is not installed in this interpreter; "
                 f"build the simulator environment with: proctor env build {definition.environment}"
             ) from error
-        lane: Environment = environment(definition, task)
+        lane: Environment = environment(definition, task, action)
         return lane
 
     def packages(self) -> Mapping[str, str]:

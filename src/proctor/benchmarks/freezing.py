@@ -129,7 +129,7 @@ def verify_states(version: BenchmarkVersion) -> list[Deviation]:
 def _starts(version: BenchmarkVersion) -> Iterator[tuple[str, tuple[float, ...]]]:
     family = find_family(version.definition.family)
     for task in version.definition.tasks:
-        environment = family.open(version.definition, task)
+        environment = family.open(version.definition, task, version.definition.actions[0])
         try:
             for episode in version.episodes:
                 if episode.task == task.id:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 
 from proctor.benchmarks.contract import Environment
-from proctor.benchmarks.definition import BenchmarkDefinition
+from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition
 from proctor.benchmarks.registry import find_family
 from proctor.errors import BenchmarkFault
 from proctor.evaluation.monitor import Monitor
@@ -18,8 +18,8 @@ _log = logging.getLogger(__name__)
 class Lane:
     """Makes the environment that a task needs, after closing the one of another task."""
 
-    def __init__(self, definition: BenchmarkDefinition, monitor: Monitor) -> None:
-        self._definition, self._monitor = definition, monitor
+    def __init__(self, definition: BenchmarkDefinition, action: ActionDefinition, monitor: Monitor) -> None:
+        self._definition, self._action, self._monitor = definition, action, monitor
         self._family = find_family(definition.family)
         self._environment: Environment | None = None
         self.task: str | None = None
@@ -42,7 +42,7 @@ class Lane:
             raise BenchmarkFault(f"{self._definition.id} has no task {task!r}")
         self._monitor.enter("boot", 0)
         started = time.perf_counter()
-        self._environment = self._family.open(self._definition, definition)
+        self._environment = self._family.open(self._definition, definition, self._action)
         self.task = task
         return self._environment, time.perf_counter() - started
 

@@ -26,6 +26,7 @@ import msgspec
 
 from proctor import limits
 from proctor.benchmarks.contract import Episode
+from proctor.benchmarks.spec import find_action
 from proctor.errors import CoordinatorGone, EnvironmentMissing, LeaseLostError, ProctorError, UsageError
 from proctor.evaluation.coordinator_client import CoordinatorClient
 from proctor.evaluation.duty import Duty
@@ -96,7 +97,8 @@ class Worker:
         self._growth = Growth(configuration.growth_bytes)
         self._renderer = NO_RENDERER
         self._settings = self._introduce({})
-        self._lane = Lane(self._settings.benchmark, self._duty)
+        benchmark, representation = self._settings.benchmark, self._settings.action_representation
+        self._lane = Lane(benchmark, find_action(benchmark, representation), self._duty)
         self._link = PolicyLink(
             self._settings, configuration.index, give_up=self._duty.leaving, wait=stop.wait
         )

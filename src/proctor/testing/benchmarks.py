@@ -2,7 +2,7 @@
 
 In the environment's interpreter, without pytest:
 
-    python -m proctor.testing.benchmarks conf/benchmarks/<id> [--tasks a,b]
+    python -m proctor.testing.benchmarks conf/benchmarks/<id> [--tasks a,b] [--representations x,y]
 
 prints one line per check and exits with 1 if any failed. Where the simulator and pytest live together:
 
@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.benchmarks.contract import Environment, Episode, Family, FeatureValue, Reset, StepResult
-from proctor.benchmarks.definition import FeatureDefinition, TaskDefinition
+from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition, TaskDefinition
 from proctor.benchmarks.registry import find_family
+from proctor.benchmarks.spec import find_action
 from proctor.benchmarks.version import BenchmarkVersion, load_version
-from proctor.errors import UnknownNameError
+from proctor.errors import InvalidActionError, UnknownNameError
 
 STEPS: Final = 20
 """Control steps a check drives an environment for: a multiple of every chunk length compared."""
@@ -44,11 +45,12 @@ Observation = dict[str, FeatureValue]
 
 @dataclass(frozen=True)
 class Subject:
-    """One task of one benchmark version, with the family that makes its environments."""
+    """One task of one benchmark version under one action, with the family that makes its environments."""
 
     family: Family
     version: BenchmarkVersion
     task: TaskDefinition
+    action: ActionDefinition
 
     @property
     def episodes(self) -> list[Episode]:
@@ -64,7 +66,7 @@ class Subject:
     @contextmanager
     def environment(self) -> Iterator[Environment]:
         """Make a lane, and close it: there is never more than one, as some simulators need."""
-        environment = self.family.open(self.version.definition, self.task)
+        environment = self.family.open(self.version.definition, self.task, self.action)
         try:
             yield environment
         finally:
@@ -72,12 +74,11 @@ class Subject:
 
     def actions(self, environment: Environment, seed: int = 0) -> list[NDArray[Any]]:
         """`STEPS` actions within limits, the same for the same seed and start."""
-        action = self.version.definition.actions[0]
-        low, high = np.array(action.low), np.array(action.high)
+        low, high = np.array(self.action.low), np.array(self.action.high)
         hold = np.asarray(environment.hold_action(None), np.float64)
         random = np.random.Generator(np.random.PCG64(seed))
-        aims = random.uniform(low, high, (STEPS, action.dimension))
-        return list(np.clip(hold + REACH * (aims - hold), low, high).astype(action.dtype))
+        aims = random.uniform(low, high, (STEPS, self.action.dimension))
+        return list(np.clip(hold + REACH * (aims - hold), low, high).astype(self.action.dtype))
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Finding:
     """What one check found: `problem` is empty if the rule is kept."""
 
     task: str
+    representation: str
     check: str
     problem: str
 
@@ -159,7 +161,7 @@ def action_is_left_alone(subject: Subject) -> None:
 
 def hold_action_is_valid(subject: Subject) -> None:
     """The waiting action has the declared dtype and size, is within limits, and can be applied."""
-    definition = subject.version.definition.actions[0]
+    definition = subject.action
     with subject.environment() as environment:
         environment.begin(subject.episodes[0], ())
         for last in (None, subject.actions(environment)[0]):
@@ -172,13 +174,19 @@ def hold_action_is_valid(subject: Subject) -> None:
 
 
 def limits_can_be_applied(subject: Subject) -> None:
-    """Actions at both limits give finite states and metrics."""
-    definition = subject.version.definition.actions[0]
+    """Actions at both limits give finite states and metrics.
+
+    A corner of the limits may stand for nothing, such as a turn: then it is refused as an invalid action.
+    """
+    definition = subject.action
     names = [feature.name for feature in subject.features if feature.kind == "state"]
     with subject.environment() as environment:
         environment.begin(subject.episodes[0], ())
         for limit in (definition.low, definition.high):
-            result = environment.step(np.array(limit, definition.dtype), names)
+            try:
+                result = environment.step(np.array(limit, definition.dtype), names)
+            except InvalidActionError:
+                continue
             for name, value in (result.observation | dict(result.metrics)).items():
                 _require(bool(np.all(np.isfinite(np.asarray(value, np.float64)))), f"{name} is not finite")
 
@@ -261,7 +269,10 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 class BenchmarkConformance:
-    """The checks as a pytest class. Override `version`, and `tasks` to try others than the first."""
+    """The checks as a pytest class. Override `version`, and `tasks` to try others than the first.
+
+    Every action representation of the version is tried, unless `representations` names some.
+    """
 
     def version(self) -> BenchmarkVersion:
         """Return the version to examine."""
@@ -271,15 +282,17 @@ class BenchmarkConformance:
         """Return the ids of the tasks to examine."""
         return [self.version().definition.tasks[0].id]
 
+    def representations(self) -> Sequence[str]:
+        """Return the names of the action representations to examine."""
+        return [action.representation for action in self.version().definition.actions]
+
     def family(self) -> Family:
         """Return the family; by default the one the definition names."""
         return find_family(self.version().definition.family)
 
     def _run(self, check: Check) -> None:
-        version, family = self.version(), self.family()
-        for task in version.definition.tasks:
-            if task.id in self.tasks():
-                check(Subject(family, version, task))
+        for subject in _subjects(self.family(), self.version(), self.tasks(), self.representations()):
+            check(subject)
 
 
 def _as_test(check: Check) -> Callable[[BenchmarkConformance], None]:
@@ -294,34 +307,63 @@ for _check in CHECKS:
     setattr(BenchmarkConformance, f"test_{_check.__name__}", _as_test(_check))
 
 
-def examine(version: BenchmarkVersion, tasks: Sequence[str] | None = None) -> Iterator[Finding]:
-    """Run every check on the named tasks (the first by default), one finding per task and check."""
-    known = {task.id: task for task in version.definition.tasks}
-    for name in tasks or list(known)[:1]:
-        if name not in known:
-            raise UnknownNameError("task", name, known)
-        subject = Subject(find_family(version.definition.family), version, known[name])
+def examine(
+    version: BenchmarkVersion,
+    tasks: Sequence[str] | None = None,
+    representations: Sequence[str] | None = None,
+) -> Iterator[Finding]:
+    """Run every check on the named tasks (the first by default) in the named representations (all of them).
+
+    One finding per task, representation and check.
+    """
+    family = find_family(version.definition.family)
+    for subject in _subjects(family, version, tasks, representations):
+        name, representation = subject.task.id, subject.action.representation
         for check in CHECKS:
             try:
                 check(subject)
             except Exception as error:  # whatever an adapter does wrong is a finding
-                yield Finding(name, check.__name__, f"{type(error).__name__}: {error}")
+                yield Finding(name, representation, check.__name__, f"{type(error).__name__}: {error}")
             else:
-                yield Finding(name, check.__name__, "")
+                yield Finding(name, representation, check.__name__, "")
+
+
+def _subjects(
+    family: Family,
+    version: BenchmarkVersion,
+    tasks: Sequence[str] | None,
+    representations: Sequence[str] | None,
+) -> Iterator[Subject]:
+    definition = version.definition
+    known = {task.id: task for task in definition.tasks}
+    actions = [find_action(definition, name) for name in representations or ()] or definition.actions
+    for name in tasks or list(known)[:1]:
+        if name not in known:
+            raise UnknownNameError("task", name, known)
+        for action in actions:
+            yield Subject(family, version, known[name], action)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Examine a version and print one line per check. Returns 1 if any failed."""
     parser = argparse.ArgumentParser(prog="python -m proctor.testing.benchmarks")
     parser.add_argument("directory", type=Path, help="directory of the version")
-    parser.add_argument("--tasks", help="task ids, comma-separated; the first by default")
+    parser.add_argument("--tasks", type=_names, help="task ids, comma-separated; the first by default")
+    parser.add_argument(
+        "--representations", type=_names, help="action representations, comma-separated; all by default"
+    )
     options = parser.parse_args(arguments)
     failed = 0
-    for finding in examine(load_version(options.directory), options.tasks and options.tasks.split(",")):
+    for finding in examine(load_version(options.directory), options.tasks, options.representations):
         failed += bool(finding.problem)
         mark = "FAIL" if finding.problem else "ok  "
-        print(f"{mark} {finding.task} {finding.check} {finding.problem}".rstrip(), flush=True)
+        where = f"{finding.task} {finding.representation} {finding.check}"
+        print(f"{mark} {where} {finding.problem}".rstrip(), flush=True)
     return 1 if failed else 0
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.benchmarks.contract import Environment, Episode, FeatureValue, Reset, StepResult
-from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
 from proctor.errors import BenchmarkFault, UnknownNameError
 
 PERIOD: Final = 0.1
@@ -81,7 +81,10 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ToyEnvironment:
     """One point mass. Keeps the rules of `proctor.benchmarks.contract.Environment`."""
 
-    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+    def __init__(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> None:
+        """`action` is the only one there is: a velocity."""
         self._task = task
         self._step_s = float(definition.settings.get("step_s", 0.0))
         self._faults = msgspec.convert(definition.settings.get("faults", []), list[Fault])
@@ -219,9 +222,11 @@ class ToyFamily:
 
     name = "toy"
 
-    def open(self, definition: BenchmarkDefinition, task: TaskDefinition) -> Environment:
+    def open(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> Environment:
         """Make a lane for one task."""
-        return ToyEnvironment(definition, task)
+        return ToyEnvironment(definition, task, action)
 
     def packages(self) -> Mapping[str, str]:
         """numpy is all it needs."""

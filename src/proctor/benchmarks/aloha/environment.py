@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from proctor.benchmarks.aloha.scenes import find_scene, make_control, reset
 from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
-from proctor.benchmarks.definition import BenchmarkDefinition, FeatureDefinition, TaskDefinition
+from proctor.benchmarks.definition import (
+    ActionDefinition,
+    BenchmarkDefinition,
+    FeatureDefinition,
+    TaskDefinition,
+)
 from proctor.benchmarks.rendering import set_scene_flags
 from proctor.errors import BenchmarkFault, UnknownNameError
 
@@ -28,7 +33,10 @@ Sampler = Callable[[], FeatureValue]
 class AlohaEnvironment:
     """One lane. See `proctor.benchmarks.contract` for the rules it keeps."""
 
-    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+    def __init__(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> None:
+        """`action` is the only one there is: joint targets."""
         self._scene = find_scene(str(task.settings.get("scene")))
         self._loop = make_control(self._scene, definition.render)
         self._physics = self._loop.physics

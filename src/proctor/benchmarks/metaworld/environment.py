@@ -10,7 +10,12 @@ from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
 from numpy.typing import NDArray
 
 from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
-from proctor.benchmarks.definition import BenchmarkDefinition, FeatureDefinition, TaskDefinition
+from proctor.benchmarks.definition import (
+    ActionDefinition,
+    BenchmarkDefinition,
+    FeatureDefinition,
+    TaskDefinition,
+)
 from proctor.benchmarks.metaworld.frames import Frames
 from proctor.benchmarks.metaworld.pristine import Pristine
 from proctor.errors import UnknownNameError
@@ -37,7 +42,10 @@ class MetaworldEnvironment:
     of a reset, so that the first observation shows it where it stood a moment before.
     """
 
-    def __init__(self, definition: BenchmarkDefinition, task: TaskDefinition) -> None:
+    def __init__(
+        self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+    ) -> None:
+        """`action` is the only one there is: upstream's own."""
         self._upstream = _make_upstream(task.id)
         images = [feature for feature in definition.features if feature.kind == "image"]
         self._frames = Frames(self._upstream.model, images, definition.render)
