@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 from proctor.errors import ProtocolError
 from proctor.limits import MAX_ARRAY_BYTES, MAX_ARRAY_RANK
-from proctor.wire.arrays import DTYPES, array_bytes, copier, decode_array, dtype_name
+from proctor.wire.arrays import DTYPES, array_bytes, copier, decode_array, decode_numpy_array, dtype_name
 
 DTYPE = st.sampled_from(sorted(DTYPES))
 
@@ -102,3 +102,20 @@ def test_a_copier_copies_what_is_there_when_it_is_called() -> None:
     memory[4] = 7
     assert before[0] == 0
     assert copy()[0] == 7
+
+
+@given(DTYPE.flatmap(lambda name: arrays.arrays(DTYPES[name], arrays.array_shapes(min_dims=0, min_side=0))))
+def test_an_array_survives_numpys_own_name_of_its_dtype(array: np.ndarray) -> None:
+    for sent in (array, array.astype(array.dtype.newbyteorder(">"))):
+        again = decode_numpy_array(sent.dtype.str, sent.shape, sent.tobytes())
+        assert again.dtype == array.dtype
+        np.testing.assert_array_equal(again, array)
+        assert again.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "dtype", ["|O", "O", ">O", "<U4", "|V8", "<c8", "<M8[ns]", "<f4,<f4", "=f4", "f4", ""]
+)
+def test_numpys_other_dtypes_do_not_travel(dtype: str) -> None:
+    with pytest.raises(ProtocolError, match="does not travel; valid: bool"):
+        decode_numpy_array(dtype, (1,), bytes(8))

@@ -30,6 +30,10 @@ Bytes = bytes | bytearray | mmap
 """What arrays are read from."""
 
 _NAME_OF: Final = {dtype: name for name, dtype in DTYPES.items()}
+_NUMPY_NAMES: Final = {name: name for name in _NAMES} | {dtype.str: name for name, dtype in DTYPES.items()}
+_BIG_ENDIAN: Final = {
+    dtype.newbyteorder(">").str: name for name, dtype in DTYPES.items() if dtype.itemsize > 1
+}
 
 
 def dtype_name(array: NDArray[Any]) -> str:
@@ -82,3 +86,16 @@ def decode_array(dtype: str, shape: Sequence[int], data: Bytes) -> NDArray[Any]:
     if dtype == "bool":
         return np.frombuffer(data, np.uint8).reshape(shape).astype(np.bool_)
     return np.frombuffer(data, DTYPES[dtype]).reshape(shape).copy()
+
+
+def decode_numpy_array(dtype: str, shape: Sequence[int], data: Bytes) -> NDArray[Any]:
+    """`decode_array` for a dtype written as numpy writes it: `<f4`, `|u1` or `float32`.
+
+    Big-endian dtypes are taken too; the array is little-endian all the same, with equal values.
+    """
+    swapped = _BIG_ENDIAN.get(dtype)
+    name = swapped or _NUMPY_NAMES.get(dtype)
+    if name is None:
+        raise ProtocolError(f"dtype {dtype!r} does not travel; valid: {', '.join(_NAMES)}")
+    array = decode_array(name, shape, data)
+    return array.byteswap(inplace=True) if swapped else array
