@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proctor.errors import InfrastructureFault, PolicyGoneError, PolicyLoadError
+from proctor.errors import DeadlineError, InfrastructureFault, PolicyGoneError, PolicyLoadError
 from proctor.evaluation import policy_link
 from proctor.evaluation.policy_link import PolicyLink
 
@@ -64,8 +64,11 @@ def test_a_dropped_session_is_closed_and_opened_anew(fakes: Any, wire: FakeWire)
     assert (wire.closed, len(wire.opened)) == (1, 2)
 
 
-def test_a_replica_that_is_being_rebuilt_is_waited_for(fakes: Any, wire: FakeWire) -> None:
-    wire.refusals = 5
+@pytest.mark.parametrize("error", [PolicyGoneError("no such socket"), DeadlineError("no answer in 2 s")])
+def test_a_replica_that_is_being_rebuilt_or_too_busy_is_waited_for(
+    fakes: Any, wire: FakeWire, error: Exception
+) -> None:
+    wire.refusals, wire.error = 5, error
     link(fakes).session()
     assert len(wire.opened) == 6
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from proctor import limits
 from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec
-from proctor.errors import InfrastructureFault, PolicyGoneError
+from proctor.errors import DeadlineError, InfrastructureFault, PolicyGoneError
 from proctor.evaluation.backoff import pauses
 from proctor.evaluation.protocol import RunSettings
 from proctor.wire.opening import open_session
@@ -48,7 +48,8 @@ class PolicyLink:
     def session(self) -> PolicySession:
         """The open session. Waits for a replica that is not there, for as long as loading may take.
 
-        Raises `PolicyGoneError` when it does not come back, and whatever else opening raises.
+        Raises `PolicyGoneError` when it does not come back, `DeadlineError` when it does not answer, and
+        whatever else opening raises.
         """
         if self._session is None:
             self._session = self._open()
@@ -65,7 +66,7 @@ class PolicyLink:
         for pause in pauses():
             try:
                 return open_session(self._endpoint, self._benchmark, act_timeout_s=self._act_timeout_s)
-            except PolicyGoneError as gone:
+            except (PolicyGoneError, DeadlineError) as gone:
                 if self._give_up() or time.monotonic() + pause > deadline:
                     raise
                 _log.warning("%s: %s; again in %.1f s", self.replica, gone, pause)

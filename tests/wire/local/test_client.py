@@ -32,7 +32,7 @@ from proctor.wire.local.codec import FrameReader, decode_to_server, encode_frame
 
 PATIENT_S = 10.0
 HASTY_S = 0.05
-GREETING = encode_frame(m.Greeting(m.PROTOCOL, "1.0", "ready"))
+GREETING = encode_frame(m.Greeting(m.PROTOCOL, "1.0", PolicyState.READY))
 ACTION = m.ChunkForm("float32", (3,)), np.ones(3, np.float32).tobytes()
 
 Answer = Callable[[int, m.ToServer], bytes]
@@ -45,6 +45,8 @@ class ScriptedServer:
     def __init__(self, path: Path, greeting: bytes = GREETING) -> None:
         self.answer: Answer = lambda number, request: b""
         self.requests: list[m.ToServer] = []
+        self.may_greet = threading.Event()
+        self.may_greet.set()
         self._greeting = greeting
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
@@ -70,6 +72,7 @@ class ScriptedServer:
     def _serve(self, sock: socket.socket) -> None:
         reader, number = FrameReader(), 0
         with sock, contextlib.suppress(ConnectionError):
+            self.may_greet.wait(PATIENT_S)
             sock.sendall(self._greeting)
             while data := sock.recv(65536):
                 reader.feed(data)
@@ -226,6 +229,16 @@ class TestLateness:
             asking.act(large)
         ready.set()
 
+    def test_who_greets_late_is_waited_for_as_long_as_the_answer_would_be(
+        self, scripted: ScriptedServer, path: Path
+    ) -> None:
+        """A policy that holds the interpreter lock holds up the greeting of its server too."""
+        scripted.may_greet.clear()
+        scripted.answer = lambda number, request: encode_frame(m.Done(request.id))
+        with PolicyClient(path, HASTY_S) as client:
+            threading.Timer(2 * HASTY_S, scripted.may_greet.set).start()
+            client.reset(probe_episode("a"), PATIENT_S)
+
 
 class TestNobodyThere:
     def test_no_socket(self, path: Path) -> None:
@@ -287,6 +300,9 @@ NONSENSE: dict[str, Answer] = {
     "a request": lambda number, request: encode_frame(m.EndRequest(1, "a", "")),
     "a second greeting": lambda number, request: GREETING,
     "another answer": lambda number, request: encode_frame(m.Done(request.id)),
+    "a state that is none": lambda number, request: encode_frame(
+        m.Failed(request.id, "refused", "E", "no", "", PolicyState.READY)
+    ).replace(b"ready", b"rueda"),
     "protocol error": lambda number, request: encode_frame(m.Closing("protocol", "nonsense")),
     "a forbidden dtype": lambda number, request: encode_frame(
         m.Chunk(request.id, m.ChunkForm("O", (1,))), bytes(8)

@@ -24,7 +24,6 @@ from proctor.policy.capabilities import PolicyCapabilities
 from proctor.policy.chunk import ActionChunk
 from proctor.policy.context import EpisodeContext, SessionContext
 from proctor.policy.host import Health
-from proctor.policy.lifecycle import PolicyState
 from proctor.policy.observation import Observation
 from proctor.policy.spec import BenchmarkSpec
 from proctor.wire.arrays import array_bytes, decode_array
@@ -109,7 +108,7 @@ class PolicyClient:
     def health(self) -> Health:
         """State of the policy and what it is doing, whether it is busy or not."""
         report = self._order("health", m.HealthRequest, m.HealthReport, HEALTH_TIMEOUT_S)
-        return Health(PolicyState(report.state), report.operation, report.busy_s, report.episodes)
+        return Health(report.state, report.operation, report.busy_s, report.episodes)
 
     def describe(self) -> Loaded | None:
         """What the server has loaded, None if nothing."""
@@ -134,7 +133,7 @@ class PolicyClient:
 
     def reset(self, context: EpisodeContext, timeout_s: float | None = None) -> None:
         """Begin an episode; returns once the policy's reset did."""
-        request = m.ResetRequest(self._id(), context.to_dict())
+        request = m.ResetRequest(self._id(timeout_s), context.to_dict())
         self._ask("reset", request, m.Done, timeout_s=timeout_s)
 
     def act(self, observation: Observation) -> ActionChunk:
@@ -220,12 +219,14 @@ class PolicyClient:
             self._drop_episodes()
             raise
 
-    def _id(self) -> int:
-        return self._channel().next_id()
+    def _id(self, timeout_s: float | None = None) -> int:
+        return self._channel(timeout_s).next_id()
 
-    def _channel(self) -> Channel:
+    def _channel(self, timeout_s: float | None = None) -> Channel:
+        """Who greets shares an interpreter with the policy: this may take as long as what is asked next."""
         if self._episodes is None:
-            self._episodes = Channel(self.socket_path, "episodes", min(self.timeout_s, HEALTH_TIMEOUT_S))
+            limit = self.timeout_s if timeout_s is None else timeout_s
+            self._episodes = Channel(self.socket_path, "episodes", limit)
         return self._episodes
 
     def _announce(self, message: m.Memory | m.Layout, fd: int | None) -> None:

@@ -46,7 +46,7 @@ class Desk:
         self._since = time.monotonic()
         self.role: Role | None = None
         """What the client wants the connection for, None until it said so."""
-        connection.send(Greeting(PROTOCOL, version, host.state.value))
+        connection.send(Greeting(PROTOCOL, version, host.state))
 
     def fileno(self) -> int:
         """The connection's descriptor."""
@@ -104,7 +104,7 @@ class Desk:
         elif isinstance(message, HealthRequest):
             health = self._host.health()
             self._connection.send(
-                HealthReport(message.id, health.state.value, health.operation, health.busy_s, health.episodes)
+                HealthReport(message.id, health.state, health.operation, health.busy_s, health.episodes)
             )
         elif isinstance(message, DescribeRequest):
             self._describe(message.id)

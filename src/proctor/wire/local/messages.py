@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from proctor.limits import MAX_ARRAY_RANK, MAX_BATCH_ITEMS, MAX_FEATURES, MAX_LAYOUTS, MAX_SHARED_BYTES
 from proctor.policy.batching import Batching
 from proctor.policy.calls import FailureCode
+from proctor.policy.lifecycle import PolicyState
 
 PROTOCOL: Final = "proctor.local/1"
 
@@ -42,7 +43,7 @@ class Greeting(_Message, tag="greeting"):
 
     protocol: str
     version: str
-    state: str
+    state: PolicyState
 
 
 class Closing(_Message, tag="closing"):
@@ -170,7 +171,7 @@ class HealthReport(_Message, tag="health"):
     """Answers health at once, whatever the policy does."""
 
     id: Number
-    state: str
+    state: PolicyState
     operation: str
     """What the policy is doing, empty when nothing."""
     busy_s: float
@@ -218,7 +219,7 @@ class Failed(_Message, tag="failed"):
     message: str
     error_id: str
     """Finds the traceback in the server's log; empty where there is none."""
-    state: str
+    state: PolicyState
 
 
 ToServer = (

@@ -13,7 +13,6 @@ from proctor.errors import (
     RequestRefusedError,
 )
 from proctor.policy.calls import FailureCode
-from proctor.policy.lifecycle import PolicyState
 from proctor.wire.local.messages import Failed
 
 _FAULTS: Final[dict[FailureCode, type[ProctorError]]] = {
@@ -40,7 +39,7 @@ class PolicyRemoteError(ProctorError, RuntimeError):
         self.remote_traceback = (
             f"see error {failed.error_id} in the policy server's log" if failed.error_id else ""
         )
-        self.state = PolicyState(failed.state)
+        self.state = failed.state
         suffix = f" [error {failed.error_id}]" if failed.error_id else ""
         super().__init__(f"{failed.message}{suffix}")
 

@@ -139,7 +139,7 @@ def from_dict(build: Callable[[Any], _Value], data: dict[str, Any]) -> _Value:
 
 def failed(request_id: int, answer: Failure, state: PolicyState) -> Failed:
     """A failure as it travels."""
-    return Failed(request_id, answer.code, answer.error_type, answer.message, answer.error_id, state.value)
+    return Failed(request_id, answer.code, answer.error_type, answer.message, answer.error_id, state)
 
 
 def _form(chunk: ActionChunk) -> ChunkForm:
