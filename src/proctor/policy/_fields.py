@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -71,10 +72,15 @@ def sequence(field: str, value: object) -> tuple[Any, ...]:
 def texts(field: str, value: object) -> tuple[str, ...]:
     """`value` as a tuple of non-empty strings without repetition; may be empty."""
     items = tuple(text(f"{field}[{index}]", item) for index, item in enumerate(sequence(field, value)))
-    repeated = sorted({item for item in items if items.count(item) > 1})
-    if repeated:
-        raise ValueError(f"{field} must not repeat a name, got {', '.join(repeated)} more than once")
+    again = repeated(items)
+    if again:
+        raise ValueError(f"{field} must not repeat a name, got {', '.join(again)} more than once")
     return items
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Those that come more than once, sorted. Lists from outside may be long, so each is looked at once."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def non_empty(field: str, value: tuple[Any, ...]) -> None:

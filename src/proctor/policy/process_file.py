@@ -112,10 +112,9 @@ def _decode(content: bytes) -> dict[str, Any]:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"field {name!r} appears more than once")
+    again = _fields.repeated(name for name, _ in pairs)
+    if again:
+        raise ValueError(f"field {again[0]!r} appears more than once")
     return dict(pairs)
 
 
