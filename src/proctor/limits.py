@@ -47,6 +47,24 @@ DRAIN_TIMEOUT_S: Final = 5.0
 MAX_ERROR_TEXT: Final = 4096
 """Characters of an error message sent to the other side. The whole text stays in the local log."""
 
+HTTP_HEADER_TIMEOUT_S: Final = 10.0
+"""Seconds a request's header may take to arrive over HTTP, from the connection or its first byte on."""
+
+HTTP_BODY_TIMEOUT_S: Final = 30.0
+"""Seconds a request's body may take to arrive: three camera frames over a slow line."""
+
+MAX_HTTP_HEADER_BYTES: Final = 16 << 10
+"""Bytes of one request's or reply's header over HTTP. Tokens and proxies add up to a few KiB."""
+
+MAX_HTTP_REPLY_BYTES: Final = 1 << 20
+"""Bytes of one reply of a policy server over HTTP. One action is under 1 KiB."""
+
+MAX_EPISODE_TEXT_BYTES: Final = 64 << 10
+"""Bytes of a message of the episode protocol beside images and states; an instruction is a sentence."""
+
+MAX_SERVED_EPISODES: Final = 1024
+"""Open episodes of one server of the episode protocol. Four times its connections: one each, some lost."""
+
 # --- policy ----------------------------------------------------------------------------------------
 LOAD_TIMEOUT_S: Final = 900.0
 """Seconds for load(): tens of gigabytes of weights from a network disk."""
@@ -77,6 +95,15 @@ MAX_COMMAND_ITEMS: Final = 32
 
 MAX_COMMAND_CHARACTERS: Final = 1024
 """Characters of one such item, or of its working directory. Outside."""
+
+EPISODE_STEP_TIMEOUT_S: Final = 30.0
+"""Seconds for one try of a step of the episode protocol, as its evaluators wait."""
+
+EPISODE_STEP_RETRIES: Final = 3
+"""Times a step of the episode protocol is tried again after a silence, a lost connection or a 5xx."""
+
+EPISODE_STEP_PAUSE_S: Final = 1.0
+"""Seconds before the first of these tries; doubles every time."""
 
 # --- leases ----------------------------------------------------------------------------------------
 LEASE_S: Final = 15.0
@@ -122,6 +149,9 @@ SERVER_READY_S: Final = 600.0
 
 MAX_FRUITLESS_RESTARTS: Final = 3
 """Restarts of a worker in a row in which the run did not move; once more would not help either."""
+
+COORDINATOR_HUNG_S: Final = 15.0
+"""Seconds without an answer after which a coordinator counts as hung and is replaced; workers wait longer."""
 
 MAX_COORDINATOR_RESTARTS: Final = 10
 """Restarts of the coordinator in one run. It holds no state, so dying this often has a cause."""

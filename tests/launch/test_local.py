@@ -9,14 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from proctor.coordinator.client import CoordinatorClient
 from proctor.coordinator.progress import Progress
 from proctor.errors import PolicyLoadError, UsageError
 from proctor.evaluation.record import Outcome
-from proctor.launch import evaluate, replicas
+from proctor.launch import coordinating, evaluate, replicas
 from proctor.launch.exit_codes import ExitCode, exit_code
 from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
 from proctor.results import Results, load_results
@@ -64,6 +66,16 @@ class TestOneNumber:
         assert killer.done
         assert results.outcome_hash == EXPECTED_HASH
         assert exit_code(results) is ExitCode.COMPLETE
+
+    def test_after_a_hang_of_the_coordinator(
+        self, evaluate_toy: Evaluate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(coordinating, "COORDINATOR_HUNG_S", 0.5)
+        monkeypatch.setattr(coordinating, "CoordinatorClient", partial(CoordinatorClient, timeout_s=0.5))
+        stopper = Once(2, lambda: os.kill(processes_of("proctor.coordinator")[0], signal.SIGSTOP))
+        results = evaluate_toy(stopper)
+        assert stopper.done
+        assert results.outcome_hash == EXPECTED_HASH
 
     def test_after_a_crash_of_the_simulator(self, toy_benchmark: Path, evaluate_toy: Evaluate) -> None:
         fault = {"kind": "kill", "step": 3, "index": 1, "marker": str(toy_benchmark / "crashed")}

@@ -1,7 +1,7 @@
 """The run's coordinator as a supervised process, and the conversation with it.
 
-It holds no state: when it dies it is started again on the same store and port, and workers keep trying. What
-could not be said to it meanwhile is said later.
+It holds no state: when it dies or hangs it is started again on the same store and port, and workers keep
+trying. What could not be said to it meanwhile is said later.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ from proctor.evaluation.record import ErrorRecord
 from proctor.launch.restarts import Restarts
 from proctor.launch.supervisor import Child, Order, last_words, log_tail, stop_all, wait_until_ready
 from proctor.launch.surroundings import BOOTSTRAP, host_environment
-from proctor.limits import COORDINATOR_READY_S, MAX_COORDINATOR_RESTARTS
+from proctor.limits import COORDINATOR_HUNG_S, COORDINATOR_READY_S, MAX_COORDINATOR_RESTARTS
 
 COORDINATOR_MODULE: Final = "proctor.coordinator.__main__"
 _TOKEN_BYTES: Final = 32
@@ -46,9 +47,11 @@ class Coordinator:
         self._restarts = Restarts(MAX_COORDINATOR_RESTARTS)
         self._unsaid: list[tuple[str, ErrorRecord, bool]] = []
         self._client: CoordinatorClient | None = None
+        self._heard_at = 0.0
         self.child = self._start()
 
     def _start(self) -> Child:
+        self._heard_at = time.monotonic()
         return Child(
             Order(
                 name="coordinator",
@@ -95,15 +98,27 @@ class Coordinator:
         assert self._client is not None
         try:
             self._say_the_unsaid()
-            return self._client.progress()
+            progress = self._client.progress()
         except CoordinatorGone:
+            self._kill_if_hung()
             return None
+        self._heard_at = time.monotonic()
+        return progress
+
+    def _kill_if_hung(self) -> None:
+        patience_s = COORDINATOR_HUNG_S if self.child.ready else COORDINATOR_READY_S
+        if time.monotonic() - self._heard_at > patience_s:
+            self.child.kill()
 
     def lost(self, worker: str, error: ErrorRecord, *, native_crash: bool) -> None:
         """Tell that a worker's process is gone, now or as soon as it can be told."""
         self._unsaid.append((worker, error, native_crash))
         with contextlib.suppress(CoordinatorGone):
             self._say_the_unsaid()
+
+    def knows(self, worker: str) -> bool:
+        """Whether it has heard of every loss; else it would take the next process for the lost one."""
+        return all(lost != worker for lost, _, _ in self._unsaid)
 
     def _say_the_unsaid(self) -> None:
         assert self._client is not None

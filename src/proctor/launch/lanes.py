@@ -76,7 +76,7 @@ class Lane:
             return
         if not self._reported:
             self._report(self.child.exit, progress)
-        if progress is None:
+        if progress is None or not self._coordinator.knows(self.name):
             return
         if progress.state != "running":
             self.settled = True
