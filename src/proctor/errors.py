@@ -3,7 +3,8 @@
     ProctorError
     ├── UsageError               the person at the keyboard: an argument, a file, a name
     │   ├── UnknownNameError     a name that is not among the valid ones; names the nearest
-    │   └── PolicyConfigError    a policy process file that cannot be used; has a code (also a ValueError)
+    │   ├── PolicyConfigError    a policy process file that cannot be used; has a code (also a ValueError)
+    │   └── AccessDeniedError    a server that refuses the token, or asks for one
     ├── PolicyFault              the author of the policy
     │   ├── PolicyLoadError      load() raised or declared something the benchmark cannot accept
     │   ├── PolicyRaisedError    reset(), act() or end_episode() raised
@@ -73,6 +74,10 @@ class PolicyConfigError(UsageError, ValueError):
     def __init__(self, code: str, message: str) -> None:
         self.code, self.message = code, message
         super().__init__(f"{code}: {message}")
+
+
+class AccessDeniedError(UsageError):
+    """A policy server refuses the token, or asks for one. Stops the run; no episode is counted."""
 
 
 class PolicyFault(ProctorError):

@@ -24,7 +24,7 @@ class ImageMapping(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     feature: tuple[str, ...]
     """Feature names by preference: the first that the benchmark has."""
     key: str
-    """Where it stands in the message; a dot enters a nested map."""
+    """Where it stands in the message; a dot enters a nested map, a number after it a list."""
     size: tuple[Size, Size] | None = None
     """Height and width on the wire; None leaves the frame as it is."""
     resize: Literal["pad", "stretch"] = "stretch"
@@ -58,6 +58,8 @@ class Mapping(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Key of the instruction; None: it is not sent."""
     actions: str = "actions"
     """Key of the chunk in the reply."""
+    unlisted: Literal["omit", "canonical"] = "omit"
+    """What becomes of features that no entry names: left out, or sent raw under their own names."""
     action_representation: str | None = None
     """What the server's numbers mean, by name; None takes the benchmark's default."""
     constants: dict[str, Any] = {}

@@ -15,7 +15,7 @@ The rollout knows nothing of dialects. Whoever implements PolicySession keeps th
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -38,6 +38,14 @@ class SessionDescription(msgspec.Struct, frozen=True):
     """`invariant`: merged, the policy promises batch invariance. `accepted`: merged at the user's word."""
     seeds: Literal["used", "unused", "unknown"] = "unknown"
     """Whether the policy says that it draws from the seeds it is given."""
+    mapping: str | None = None
+    """Name of the mapping in use; None where features travel under their own names."""
+    codec: str | None = None
+    """How images change on the wire, and what encodes them; None where they do not."""
+    cannot: tuple[str, ...] = ()
+    """What this wire cannot carry: `proctor.wire.dialect.Lack`."""
+    details: dict[str, Any] = {}
+    """Facts of the handshake worth recording, JSON values without secrets."""
 
 
 class PolicySession(Protocol):

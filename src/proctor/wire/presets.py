@@ -1,0 +1,157 @@
+"""Mappings that come with proctor: the terms of servers that people run.
+
+A key's feature candidates are tried in order, so that one preset serves several benchmarks. Which feature was
+taken is recorded with the run.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from proctor.wire.mapping import ImageMapping, Mapping, StateMapping
+
+_FIRST: Final = ("images.primary", "images.head", "images.static", "images.top")
+"""The camera that sees the whole scene."""
+
+_LEFT_WRIST: Final = ("images.left_wrist", "images.wrist", "images.gripper", "images.tertiary")
+_RIGHT_WRIST: Final = ("images.right_wrist",)
+_STATE: Final = ("state.joints", "state.proprioception")
+_EEF: Final = ("state.eef_axis_angle", "state.proprioception", "state.joints")
+
+
+def _camera(
+    key: str,
+    feature: tuple[str, ...],
+    *,
+    size: tuple[int, int] | None = None,
+    how: Literal["pad", "stretch"] = "stretch",
+    layout: Literal["hwc", "chw"] = "hwc",
+    codec: str = "raw",
+    optional: bool = False,
+) -> ImageMapping:
+    return ImageMapping(
+        key=key, feature=feature, size=size, resize=how, layout=layout, codec=codec, optional=optional
+    )
+
+
+def _openpi(key: str, feature: tuple[str, ...], *, optional: bool = False) -> ImageMapping:
+    return _camera(key, feature, size=(224, 224), how="pad", optional=optional)
+
+
+def _aloha(key: str, feature: tuple[str, ...], *, optional: bool = False) -> ImageMapping:
+    return _camera(f"images.{key}", feature, size=(224, 224), how="pad", layout="chw", optional=optional)
+
+
+_ALL: Final = (
+    Mapping(name="canonical", unlisted="canonical"),
+    Mapping(
+        name="openpi-libero",
+        images=(
+            _openpi("observation/image", _FIRST),
+            _openpi("observation/wrist_image", _LEFT_WRIST, optional=True),
+        ),
+        states=(StateMapping(key="observation/state", feature=_EEF),),
+        instruction="prompt",
+    ),
+    Mapping(
+        name="openpi-aloha",
+        images=(
+            _aloha("cam_high", _FIRST),
+            _aloha("cam_low", ("images.low", "images.angle"), optional=True),
+            _aloha("cam_left_wrist", _LEFT_WRIST, optional=True),
+            _aloha("cam_right_wrist", _RIGHT_WRIST, optional=True),
+        ),
+        states=(StateMapping(key="state", feature=_STATE),),
+        instruction="prompt",
+    ),
+    Mapping(
+        name="openpi-droid",
+        images=(
+            _openpi("observation/exterior_image_1_left", ("images.exterior", *_FIRST)),
+            _openpi("observation/wrist_image_left", _LEFT_WRIST, optional=True),
+        ),
+        states=(
+            StateMapping(key="observation/joint_position", feature=("state.joint_position", *_STATE)),
+            StateMapping(
+                key="observation/gripper_position", feature=("state.gripper_position",), optional=True
+            ),
+        ),
+        instruction="prompt",
+    ),
+    Mapping(
+        name="roboarena",
+        images=(
+            _camera("observation/exterior_image_0_left", ("images.exterior", *_FIRST)),
+            _camera(
+                "observation/exterior_image_1_left", ("images.exterior_2", "images.secondary"), optional=True
+            ),
+            _camera("observation/wrist_image_left", _LEFT_WRIST, optional=True),
+        ),
+        states=(
+            StateMapping(key="observation/joint_position", feature=("state.joint_position", *_STATE)),
+            StateMapping(
+                key="observation/cartesian_position", feature=("state.cartesian_position",), optional=True
+            ),
+            StateMapping(
+                key="observation/gripper_position", feature=("state.gripper_position",), optional=True
+            ),
+        ),
+        instruction="prompt",
+    ),
+    Mapping(
+        name="starvla",
+        images=(
+            _camera("examples.0.image.0", _FIRST),
+            _camera("examples.0.image.1", (*_LEFT_WRIST, "images.angle"), optional=True),
+            _camera("examples.0.image.2", _RIGHT_WRIST, optional=True),
+        ),
+        states=(StateMapping(key="examples.0.state", feature=_EEF),),
+        instruction="examples.0.lang",
+        actions="data.actions.0",
+    ),
+    Mapping(
+        name="qvla",
+        images=(
+            _camera("base_0_rgb", ("images.exterior", *_FIRST)),
+            _camera("left_wrist_0_rgb", (*_LEFT_WRIST, "images.front_close")),
+        ),
+        states=(StateMapping(key="state", feature=("state.joints_gripper", *_STATE)),),
+        instruction="prompt",
+    ),
+    Mapping(
+        name="embodybench",
+        images=(
+            _camera("image_countertop", _FIRST, codec="jpeg:85"),
+            _camera(
+                "image_wrist_left",
+                (*_LEFT_WRIST, "images.secondary", "images.front_close"),
+                codec="jpeg:85",
+                optional=True,
+            ),
+            _camera(
+                "image_wrist_right",
+                (*_RIGHT_WRIST, "images.quaternary", "images.angle"),
+                codec="jpeg:85",
+                optional=True,
+            ),
+        ),
+        states=(StateMapping(key="state", feature=_STATE, dtype="float64"),),
+        instruction="instruction",
+        actions="action",
+    ),
+    Mapping(
+        name="xvla-robotwin",
+        images=(
+            _camera("image0", _FIRST),
+            _camera("image1", _LEFT_WRIST, optional=True),
+            _camera("image2", _RIGHT_WRIST, optional=True),
+        ),
+        states=(StateMapping(key="proprio", feature=("state.ee_rot6d_legacy", "state.ee_rot6d", *_STATE)),),
+        instruction="language_instruction",
+        actions="action",
+        constants={"domain_id": 6},
+    ),
+)
+
+PRESETS: Final[dict[str, Mapping]] = {mapping.name: mapping for mapping in _ALL}
+"""The presets by name."""
