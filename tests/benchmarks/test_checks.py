@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from proctor.benchmarks.checks import check_definition, check_episodes
-from proctor.benchmarks.contract import Episode
+from proctor.benchmarks.contract import Episode, Segment
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, FeatureDefinition
 from proctor.errors import UnknownNameError, UsageError
 from proctor.testing.toy_versions import toy_definition, toy_episodes
@@ -73,6 +73,10 @@ TEXT = FeatureDefinition(name="language.instruction", kind="language")
             replace(DEFINITION, tasks=(replace(DEFINITION.tasks[0], weight=math.inf), DEFINITION.tasks[1])),
             "task reach: weight inf is not finite",
         ),
+        (replace(DEFINITION, control_hz=math.inf), "control_hz inf is not finite"),
+        (replace(DEFINITION, initial_state_tolerance=math.inf), "initial_state_tolerance inf is not finite"),
+        (with_action(low=(-1.0, -math.inf)), "toy.velocity-v1: low -inf is not finite"),
+        (with_action(high=(math.inf, 1.0)), "toy.velocity-v1: high inf is not finite"),
     ],
 )
 def test_a_contradiction_is_refused_by_name(definition: BenchmarkDefinition, message: str) -> None:
@@ -98,6 +102,7 @@ def changed(position: int, **changes: object) -> list[Episode]:
         (EPISODES[:3], "task park has no episode"),
         (EPISODES[1:], "task reach: episode indices must run from 0"),
         (changed(0, segments=()), "reach/0/0 has no segment"),
+        (changed(0, segments=(Segment("go", 0),)), "reach/0/0: horizon 0 must be at least 1"),
         (changed(0, id="reach/1/0"), "must be 'reach/0/0'"),
         (changed(0, repetition=1), "repetition 1: must be 'reach/0/0'"),
     ],

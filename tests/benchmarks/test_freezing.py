@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from proctor.benchmarks.contract import Reset
 from proctor.benchmarks.freezing import (
     derive_initial_states,
     episode_seed,
@@ -19,6 +23,7 @@ from proctor.benchmarks.freezing import (
 from proctor.benchmarks.listing import Seal
 from proctor.benchmarks.version import BenchmarkVersion, encode_episodes, load_version
 from proctor.errors import BenchmarkFault, UsageError
+from proctor.testing.toy import ToyEnvironment
 from proctor.testing.toy_versions import toy_definition
 
 
@@ -119,6 +124,24 @@ def test_starts_within_the_tolerance_are_accepted(toy: BenchmarkVersion) -> None
 def test_a_start_of_another_size_is_refused(toy: BenchmarkVersion) -> None:
     with pytest.raises(BenchmarkFault, match="reach/0/0: 6 state values, 2 recorded"):
         verify_states(rewrite(toy, initial_state=(0.0, 0.0)))
+
+
+@pytest.mark.parametrize("use", [derive_initial_states, verify_states])
+def test_a_start_that_is_not_finite_is_neither_recorded_nor_compared(
+    toy: BenchmarkVersion, directory: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[Any], object]
+) -> None:
+    before = (directory / "episodes.jsonl").read_bytes()
+    begin = ToyEnvironment.begin
+
+    def diverged(self: ToyEnvironment, *arguments: Any) -> Reset:
+        reset = begin(self, *arguments)
+        reset.initial_state[0] = math.nan
+        return reset
+
+    monkeypatch.setattr(ToyEnvironment, "begin", diverged)
+    with pytest.raises(BenchmarkFault, match="reach/0/0: its start is not finite"):
+        use(toy)
+    assert (directory / "episodes.jsonl").read_bytes() == before
 
 
 def test_a_missing_start_is_named(toy: BenchmarkVersion) -> None:

@@ -25,8 +25,9 @@ def check_definition(definition: BenchmarkDefinition) -> None:
     for action in definition.actions:
         _check_action(action)
     for task in definition.tasks:
-        if not math.isfinite(task.weight):
-            raise UsageError(f"task {task.id}: weight {task.weight} is not finite")
+        _refuse_endless(f"task {task.id}: weight", task.weight)
+    _refuse_endless("control_hz", definition.control_hz)
+    _refuse_endless("initial_state_tolerance", definition.initial_state_tolerance)
     _check_suites(definition)
 
 
@@ -42,6 +43,9 @@ def check_episodes(definition: BenchmarkDefinition, episodes: Sequence[Episode])
             raise UsageError(f"episode {episode.id!r}, repetition {episode.repetition}: must be {expected!r}")
         if not episode.segments:
             raise UsageError(f"episode {episode.id} has no segment")
+        for segment in episode.segments:
+            if segment.horizon < 1:
+                raise UsageError(f"episode {episode.id}: horizon {segment.horizon} must be at least 1")
     _check_indices(known, episodes)
 
 
@@ -103,6 +107,13 @@ def _check_action(action: ActionDefinition) -> None:
     for position, (low, high) in enumerate(zip(action.low, action.high, strict=True)):
         if not low < high:
             raise UsageError(f"{name}: low {low} is not below high {high} at position {position}")
+        _refuse_endless(f"{name}: low", low)
+        _refuse_endless(f"{name}: high", high)
+
+
+def _refuse_endless(what: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise UsageError(f"{what} {value} is not finite")
 
 
 def _refuse_dtype(where: str, dtype: str) -> None:

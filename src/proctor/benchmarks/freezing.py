@@ -134,6 +134,8 @@ def _starts(version: BenchmarkVersion) -> Iterator[tuple[str, tuple[float, ...]]
             for episode in version.episodes:
                 if episode.task == task.id:
                     start = environment.begin(episode, ()).initial_state
+                    if not np.isfinite(start).all():
+                        raise BenchmarkFault(f"episode {episode.id}: its start is not finite")
                     yield episode.id, tuple(float(value) for value in start)
         finally:
             environment.close()
