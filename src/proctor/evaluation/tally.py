@@ -65,8 +65,9 @@ class Tally:
 
     def add_event(self, event: str) -> None:
         """Count one event; kinds beyond `limits.MAX_EVENT_KINDS` are counted together."""
+        event = event[: limits.MAX_EVENT_TEXT]
         known = event in self.events or len(self.events) < limits.MAX_EVENT_KINDS
-        self.events[event[: limits.MAX_EVENT_TEXT] if known else OTHER_EVENTS] += 1
+        self.events[event if known else OTHER_EVENTS] += 1
 
     def _add_metrics(self, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
