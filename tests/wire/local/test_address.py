@@ -45,6 +45,14 @@ def test_socket_and_new_directory_are_private(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
+def test_a_directory_that_cannot_be_made_is_the_users_mistake(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"cannot listen at .*: File exists"):
+        address.listen(tmp_path / "file" / "policy.sock")
+    with pytest.raises(UsageError, match=r"cannot listen at .*: Not a directory"):
+        address.listen(tmp_path / "file" / "run" / "policy.sock")
+
+
 def test_a_socket_that_nobody_listens_on_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "policy.sock"
     address.listen(path).close()

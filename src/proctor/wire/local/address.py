@@ -36,19 +36,12 @@ def listen(path: Path) -> socket.socket:
     """
     if len(os.fsencode(path)) > _PATH_BYTES:
         raise UsageError(f"socket path {str(path)!r} is longer than {_PATH_BYTES} bytes")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _make_way(path)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        os.fchmod(listener.fileno(), 0o600)  # on Linux the file is born with this mode
-        listener.bind(str(path))
-        path.chmod(0o600)
-        listener.listen()
-        listener.setblocking(False)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_way(path)
+        return _bound(path)
     except OSError as error:
-        listener.close()
         raise UsageError(f"cannot listen at {str(path)!r}: {error.strerror}") from error
-    return listener
 
 
 def peer_uid(sock: socket.socket) -> int | None:
@@ -65,6 +58,20 @@ def same_user(sock: socket.socket) -> bool:
     return peer_uid(sock) in (None, os.geteuid())
 
 
+def _bound(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        os.fchmod(listener.fileno(), 0o600)  # on Linux the file is born with this mode
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen()
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
 def _make_way(path: Path) -> None:
     if not path.exists() and not path.is_symlink():
         return
@@ -75,7 +82,5 @@ def _make_way(path: Path) -> None:
             probe.connect(str(path))
         except ConnectionRefusedError:
             path.unlink()
-        except OSError as error:
-            raise UsageError(f"cannot listen at {str(path)!r}: {error.strerror}") from error
         else:
             raise UsageError(f"another policy server listens at {str(path)!r}")
