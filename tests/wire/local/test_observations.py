@@ -117,6 +117,15 @@ def test_more_forms_than_layouts_are_announced_again(pair: Pair) -> None:
         np.testing.assert_array_equal(pair.send(observe(image=image))[0].features["image"], image)
 
 
+def test_a_batch_of_more_forms_than_layouts_is_refused(pair: Pair) -> None:
+    forms = [observe(**{f"state{number}": np.zeros(1, np.uint8)}) for number in range(MAX_LAYOUTS + 1)]
+    with pytest.raises(RequestRefusedError, match=f"more than {MAX_LAYOUTS} forms in one batch"):
+        pair.send(*forms)
+    assert [sorted(got.features) for got in pair.send(*forms[1:])] == [
+        sorted(form.features) for form in forms[1:]
+    ]
+
+
 def test_what_was_abandoned_is_not_written_again() -> None:
     pair = Pair()
     queries, body = pair.writer.write([observe(1)])

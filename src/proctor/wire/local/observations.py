@@ -82,6 +82,8 @@ class ObservationWriter:
         Raises `RequestRefusedError` for what cannot travel.
         """
         plans = [self._plan(observation) for observation in observations]
+        if len(plans) > MAX_LAYOUTS and not all(plan in self._plans for plan in plans):
+            raise RequestRefusedError(f"observations of more than {MAX_LAYOUTS} forms in one batch")
         size = sum(plan.size for plan in plans)
         _refuse_over(size)
         target = bytearray(size) if self.inline else self._memory_of(size)
