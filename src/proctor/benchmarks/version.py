@@ -21,9 +21,9 @@ from proctor.benchmarks.checks import check_definition, check_episodes
 from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.benchmarks.listing import changes, list_files, listing_hash, read_seal
-from proctor.benchmarks.parsing import parse
 from proctor.errors import UsageError, VersionChangedError
 from proctor.limits import MAX_DEFINITION_BYTES
+from proctor.parsing import parse
 
 DEFINITION_FILE: Final = "benchmark.toml"
 EPISODES_FILE: Final = "episodes.jsonl"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from proctor.benchmarks.parsing import parse
 from proctor.errors import UnknownNameError, UsageError
+from proctor.parsing import parse
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):
