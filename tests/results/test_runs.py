@@ -41,6 +41,12 @@ def test_a_listing_says_what_came_out(root: Path) -> None:
     assert done.text == "success 60% [33, 82] (2 tasks, 6/10)"
 
 
+def test_a_run_that_was_resumed_and_killed_is_unfinished_again(root: Path) -> None:
+    (root / "half" / "episodes.jsonl").write_text("{}\n" * 10)
+    half = find_run(root, "half")
+    assert (half.state, half.benchmark, half.text) == ("unfinished", "toy-v1", "10 episodes so far")
+
+
 def test_an_unreadable_run_says_why(root: Path) -> None:
     assert "missing required field `schema`" in list_runs(root)[3].text
 
@@ -50,7 +56,7 @@ def test_no_directory_has_no_runs(tmp_path: Path) -> None:
 
 
 def test_a_run_is_found_by_name(root: Path) -> None:
-    assert find_run(root, "half") == root / "half"
+    assert find_run(root, "half").directory == root / "half"
 
 
 @pytest.mark.parametrize("name", ["dome", "not-a-run", "../done", ""])

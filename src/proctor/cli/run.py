@@ -38,8 +38,14 @@ def list_(root: Path) -> None:
 @click.argument("name")
 @runs_option
 def show(name: str, root: Path) -> None:
-    """Show one run: its tables, labels and files."""
-    results = load_results(find_run(root, name))
+    """Show one run: its tables, labels and files, or how far it is."""
+    run = find_run(root, name)
+    if run.state == "unfinished":
+        from proctor.launch.unfinished import unfinished_page
+
+        click.echo(unfinished_page(run.directory))
+        return
+    results = load_results(run.directory)
     click.echo(results)
     click.echo(
         f"policy {results.run.policy.spec} on {results.run.benchmark.id} ({results.run.benchmark.status})"

@@ -24,7 +24,7 @@ class RunListing(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     directory: Path
     state: State
-    """`unfinished`: still running, or its end was never written; it can be resumed."""
+    """`unfinished`: still running, or the end of its last launch was never written; it can be resumed."""
     benchmark: str = ""
     policy: str = ""
     started_at: str = ""
@@ -39,12 +39,12 @@ def list_runs(root: Path) -> tuple[RunListing, ...]:
     return tuple(_listing(directory) for directory in sorted(root.iterdir()) if _is_run(directory))
 
 
-def find_run(root: Path, name: str) -> Path:
-    """Directory of the run called `name`. Raises UnknownNameError naming the runs there are."""
-    names = {listing.name: listing.directory for listing in list_runs(root)}
-    if name not in names:
-        raise UnknownNameError("run", name, names)
-    return names[name]
+def find_run(root: Path, name: str) -> RunListing:
+    """The run called `name`. Raises UnknownNameError naming the runs there are."""
+    runs = {listing.name: listing for listing in list_runs(root)}
+    if name not in runs:
+        raise UnknownNameError("run", name, runs)
+    return runs[name]
 
 
 def _is_run(directory: Path) -> bool:
@@ -52,18 +52,30 @@ def _is_run(directory: Path) -> bool:
 
 
 def _listing(directory: Path) -> RunListing:
+    accepted = _accepted(directory)
+    so_far = f"{accepted} episodes so far"
     if not (directory / RESULTS_NAME).exists():
-        return RunListing(name=directory.name, directory=directory, state="unfinished")
+        return RunListing(name=directory.name, directory=directory, state="unfinished", text=so_far)
     try:
         file = read_results_file(directory)
     except UsageError as error:
         return RunListing(name=directory.name, directory=directory, state="unreadable", text=str(error))
+    ledger = file.summary.ledger
+    resumed = accepted > ledger.completed
     return RunListing(
         name=directory.name,
         directory=directory,
-        state="partial" if file.summary.ledger.missing else "complete",
+        state="unfinished" if resumed else "partial" if ledger.missing else "complete",
         benchmark=file.run.benchmark.id,
         policy=file.run.policy.spec,
         started_at=file.run.started_at,
-        text=headline_text(file.summary),
+        text=so_far if resumed else headline_text(file.summary),
     )
+
+
+def _accepted(directory: Path) -> int:
+    """Lines of the journal; more of them than results were computed from say that the run was resumed."""
+    try:
+        return (directory / EPISODES_NAME).read_bytes().count(b"\n")
+    except OSError:
+        return 0

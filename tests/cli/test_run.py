@@ -1,0 +1,63 @@
+"""`proctor run`: every run is shown as what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from proctor.cli import root
+from proctor.coordinator.store import New, open_store
+from proctor.errors import UsageError
+from proctor.testing.stores import Clock, Driver, toy_plan, toy_record
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(root, arguments, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.output
+
+
+@pytest.fixture
+def unfinished(tmp_path: Path) -> Path:
+    """A run in whose first item one episode was done when everything was killed."""
+    directory = tmp_path / "r"
+    directory.mkdir()
+    store = open_store(
+        f"sqlite:///{directory / 'run.db'}", New(toy_plan()), journal=directory / "episodes.jsonl"
+    )
+    driver = Driver(store, Clock())
+    lease = driver.claim()
+    driver.report(lease, toy_record(lease.episodes[0]))
+    driver.fail(lease)
+    store.close()
+    return directory
+
+
+def test_an_unfinished_run_is_listed_with_its_episodes(unfinished: Path) -> None:
+    assert invoke("run", "list", "--runs", str(unfinished.parent)).split(maxsplit=2) == [
+        "r",
+        "unfinished",
+        "1 episodes so far\n",
+    ]
+
+
+def test_an_unfinished_run_shows_what_there_is_and_how_to_go_on(unfinished: Path) -> None:
+    page = invoke("run", "show", "r", "--runs", str(unfinished.parent))
+    assert "1 of 8 planned episodes have a result: 1 success" in page
+    assert "1 × infrastructure_error, step: Broken, never scored" in page
+    assert "--run r --resume" in page
+    assert "%" not in page
+
+
+def test_a_store_that_holds_nothing_says_so(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "run.db").touch()
+    with pytest.raises(UsageError, match="is not a run store: it is empty"):
+        invoke("run", "show", "r", "--runs", str(tmp_path))
+
+
+def test_no_runs_are_said_to_be_none(tmp_path: Path) -> None:
+    assert invoke("run", "list", "--runs", str(tmp_path)) == f"no runs in {tmp_path}\n"
