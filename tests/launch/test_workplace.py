@@ -33,6 +33,15 @@ class TestRunDirectory:
         with pytest.raises(UsageError, match="Runs there: other"), run_directory(tmp_path / "a", resume=True):
             pass
 
+    def test_a_place_that_cannot_be_written_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        place = tmp_path / "file" / "a"
+        with (
+            pytest.raises(UsageError, match=rf"run directory {place} cannot be written: Not a directory"),
+            run_directory(place, resume=False),
+        ):
+            pass
+
     def test_two_launchers_do_not_share_one(self, tmp_path: Path) -> None:
         with (
             run_directory(tmp_path / "a", resume=False),

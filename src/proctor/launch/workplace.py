@@ -51,7 +51,8 @@ def make_workplace(environment: str, directory: Path, say: Callable[[str], None]
 def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
     """Make the run's directory, or find it, and be its only launcher while the block lasts.
 
-    Raises UsageError for a run that exists, for one to resume that does not, and for one that is running.
+    Raises UsageError for a run that exists, for one to resume that does not, for one that is running, and for
+    a place that cannot be written.
     """
     exists = (directory / STORE_NAME).exists()
     if exists and not resume:
@@ -59,8 +60,12 @@ def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
     if resume and not exists:
         known = ", ".join(run.name for run in list_runs(directory.parent)) or "(none)"
         raise UsageError(f"run {directory.name!r} cannot be resumed: it never started. Runs there: {known}")
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / LOCK_FILE).open("w") as lock:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock_file = (directory / LOCK_FILE).open("w")
+    except OSError as error:
+        raise UsageError(f"run directory {directory} cannot be written: {error.strerror}") from None
+    with lock_file as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
