@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import faulthandler
 import signal
 import subprocess
 import sys
 import time
+from typing import get_args
 
 import pytest
 
-from proctor.evaluation.watchdog import NATIVE_LIMITS, WATCHDOG_SIGNAL
+from proctor.evaluation.record import Phase
+from proctor.evaluation.watchdog import WATCHDOG_SIGNAL, Watchdog
 
 pytestmark = pytest.mark.process
 
@@ -22,7 +25,7 @@ def hanging_call():
     time.sleep(60)
 
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-watchdog = Watchdog({"step": 0.3})
+watchdog = Watchdog(boot_s=60.0, step_s=0.3)
 """
 
 
@@ -54,5 +57,13 @@ def test_every_step_has_its_own_time() -> None:
     assert status == 0
 
 
-def test_phases_without_native_code_are_not_watched() -> None:
-    assert set(NATIVE_LIMITS) == {"boot", "begin", "step", "teardown"}
+def test_phases_without_native_code_are_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[float] = []
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(faulthandler, "register", lambda *arguments, **options: None)
+    monkeypatch.setattr(signal, "setitimer", lambda timer, seconds: times.append(seconds))
+    watchdog = Watchdog(boot_s=3.0, step_s=1.0)
+    for phase in get_args(Phase):
+        watchdog.watch(phase)
+    watched = {"boot": 3.0, "begin": 3.0, "step": 1.0, "teardown": 1.0}
+    assert times == [watched.get(phase, 0.0) for phase in get_args(Phase)]

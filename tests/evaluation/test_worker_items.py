@@ -20,7 +20,7 @@ class FakeWatchdog:
 
     watched: str | None = None
 
-    def __init__(self, phase_limits: Any) -> None:
+    def __init__(self, boot_s: float, step_s: float) -> None:
         pass
 
     def watch(self, phase: str) -> None:

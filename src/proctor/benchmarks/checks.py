@@ -11,6 +11,7 @@ import numpy as np
 from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, FeatureDefinition
 from proctor.errors import UnknownNameError, UsageError
+from proctor.policy.spec import ARRAY_KINDS
 
 _PREFIX_OF_KIND = {"image": "images", "state": "state", "language": "language"}
 
@@ -118,7 +119,7 @@ def _refuse_endless(what: str, value: float) -> None:
 
 def _refuse_dtype(where: str, dtype: str) -> None:
     try:
-        numeric = np.dtype(dtype).kind in "biuf"
+        numeric = np.dtype(dtype).kind in ARRAY_KINDS
     except TypeError:
         numeric = False
     if not numeric:

@@ -5,7 +5,6 @@
     recording          an episode's video
     worker             the process; with duty, heartbeat, stopping, watchdog, lane, policy_link, recycling
     coordinator_client the worker's side of the coordinator's API
-    durable            the one way a file of a run reaches the disk
     platform           which machine and renderer it was
 
 Import what you need from these modules; this one stays empty so that none costs another's imports.

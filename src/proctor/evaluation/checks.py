@@ -15,6 +15,7 @@ from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition
 from proctor.errors import BenchmarkFault, InvalidActionError
 from proctor.evaluation.execution import ExecutionRule
 from proctor.policy import ActionChunk
+from proctor.policy.spec import ARRAY_KINDS
 
 
 def checked_actions(
@@ -40,7 +41,7 @@ def checked_actions(
 
 
 def _as_rows(actions: object, definition: ActionDefinition) -> NDArray[np.generic]:
-    if not isinstance(actions, np.ndarray) or actions.dtype.kind not in "biuf":
+    if not isinstance(actions, np.ndarray) or actions.dtype.kind not in ARRAY_KINDS:
         kind = actions.dtype if isinstance(actions, np.ndarray) else type(actions).__name__
         raise InvalidActionError(f"actions must be a numpy array of numbers, got {kind}")
     if actions.ndim == 1:

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import faulthandler
 import signal
-from collections.abc import Mapping
 from typing import Final
 
-from proctor import limits
 from proctor.evaluation.record import Phase
 
 WATCHDOG_SIGNAL: Final = signal.SIGALRM
@@ -22,20 +20,21 @@ WATCHDOG_SIGNAL: Final = signal.SIGALRM
 
 STDERR: Final = 2
 
-NATIVE_LIMITS: Final[Mapping[Phase, float]] = {
-    "boot": limits.BOOT_TIMEOUT_S,
-    "begin": limits.BOOT_TIMEOUT_S,
-    "step": limits.STEP_TIMEOUT_S,
-    "teardown": limits.STEP_TIMEOUT_S,
-}
-"""Seconds a phase may take in which native code runs. The other phases have deadlines of their own."""
-
 
 class Watchdog:
     """The process's only one: there is one timer and one signal."""
 
-    def __init__(self, phase_limits: Mapping[Phase, float] = NATIVE_LIMITS) -> None:
-        self._limits = dict(phase_limits)
+    def __init__(self, boot_s: float, step_s: float) -> None:
+        """Seconds that native code may run: making a scene or a start, and anything else.
+
+        The other phases have deadlines of their own.
+        """
+        self._limits: dict[Phase, float] = {
+            "boot": boot_s,
+            "begin": boot_s,
+            "step": step_s,
+            "teardown": step_s,
+        }
         signal.signal(WATCHDOG_SIGNAL, signal.SIG_DFL)
         faulthandler.register(WATCHDOG_SIGNAL, file=STDERR, all_threads=True, chain=True)
 

@@ -87,8 +87,7 @@ class Worker:
 
     def __init__(self, configuration: WorkerConfiguration, stop: StopRequest) -> None:
         self._configuration, self._stop = configuration, stop
-        boot, step = configuration.boot_timeout_s, configuration.step_timeout_s
-        watchdog = Watchdog({"boot": boot, "begin": boot, "step": step, "teardown": step})
+        watchdog = Watchdog(configuration.boot_timeout_s, configuration.step_timeout_s)
         self._duty = Duty(configuration.worker, stop, watchdog)
         self._client = CoordinatorClient(
             configuration.url, configuration.token, give_up=lambda: stop.overdue, sleep=time.sleep
