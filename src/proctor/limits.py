@@ -44,8 +44,32 @@ HANDSHAKE_TIMEOUT_S: Final = 5.0
 DRAIN_TIMEOUT_S: Final = 5.0
 """Seconds a client may leave an answer unread before its connection is closed."""
 
+FIRST_FRAME_TIMEOUT_S: Final = 10.0
+"""Seconds a server that speaks first has for it; one that is silent for so long speaks second."""
+
+GREETING_TIMEOUT_S: Final = 2.0
+"""Seconds until silence on a local socket means a server that speaks second. Ours greets at once."""
+
+MAX_FIRST_FRAME_BYTES: Final = 1 << 20
+"""Bytes of the frame with which a server introduces itself. The largest known is under 10 KiB."""
+
+MAX_TOKEN_BYTES: Final = 4096
+"""Bytes of a token file: what any HTTP server takes as one header."""
+
+MIN_TOKEN_CHARACTERS: Final = 16
+"""Characters of a token: 96 bits where they are drawn at random from 64."""
+
 MAX_ERROR_TEXT: Final = 4096
 """Characters of an error message sent to the other side. The whole text stays in the local log."""
+
+MAX_EVOSTUDIO_BYTES: Final = 64 << 20
+"""Bytes of one message of the EvoStudio socket protocol, as the protocol says."""
+
+MAX_EVOSTUDIO_CONTEXT_BYTES: Final = 1 << 20
+"""Bytes of such a message where it brings no observation. A benchmark's whole description is under 16 KiB."""
+
+EVOSTUDIO_FRAME_TIMEOUT_S: Final = 10.0
+"""Seconds such a message may take to arrive once it has begun: 64 MiB take 0.1 s within one machine."""
 
 HTTP_HEADER_TIMEOUT_S: Final = 10.0
 """Seconds a request's header may take to arrive over HTTP, from the connection or its first byte on."""
@@ -64,6 +88,24 @@ MAX_EPISODE_TEXT_BYTES: Final = 64 << 10
 
 MAX_SERVED_EPISODES: Final = 1024
 """Open episodes of one server of the episode protocol. Four times its connections: one each, some lost."""
+
+MAX_MESSAGE_VALUES: Final = 16_384
+"""Values in one message of a WebSocket wire beside its arrays. The largest greeting known has under 100."""
+
+MAX_MESSAGE_DEPTH: Final = 16
+"""Maps and lists within each other in such a message. StarVLA's requests need five."""
+
+MESSAGE_SPARE_BYTES: Final = 1 << 20
+"""Bytes such a message may have beside the arrays that its wire declares: names, text, timing, statistics."""
+
+MESSAGE_TIMEOUT_S: Final = 20.0
+"""Seconds such a message may stand still once it has begun to arrive."""
+
+CLOSE_TIMEOUT_S: Final = 1.0
+"""Seconds the other side of a WebSocket has to answer that it closes too. Who does not is left."""
+
+MAX_REFUSALS: Final = 64
+"""Connections over MAX_CONNECTIONS that a WebSocket server still tells so. More are closed without a word."""
 
 # --- policy ----------------------------------------------------------------------------------------
 LOAD_TIMEOUT_S: Final = 900.0

@@ -48,7 +48,10 @@ class Dialect(Protocol):
 
     @property
     def default_mapping(self) -> str | None:
-        """Name of the mapping that the protocol itself fixes; None: the user has to choose one."""
+        """Name of the mapping that the protocol itself fixes; None: the user has to choose one.
+
+        `canonical`: the wire carries features under their own names, and takes no other mapping.
+        """
         ...
 
     def prepare(

@@ -42,8 +42,11 @@ def _aloha(key: str, feature: tuple[str, ...], *, optional: bool = False) -> Ima
     return _camera(f"images.{key}", feature, size=(224, 224), how="pad", layout="chw", optional=optional)
 
 
+CANONICAL: Final = "canonical"
+"""Name of the mapping in which features travel under their own names, unchanged."""
+
 _ALL: Final = (
-    Mapping(name="canonical", unlisted="canonical"),
+    Mapping(name=CANONICAL, unlisted="canonical"),
     Mapping(
         name="openpi-libero",
         images=(

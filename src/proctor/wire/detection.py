@@ -1,0 +1,166 @@
+"""Which dialect a server speaks, from its address and from what it says first.
+
+unix:/path          the local dialect greets first; silence means `evostudio`
+http, https         `episode-http`
+vla-eval+ws, xvla+http   as they say
+ws, wss, host:port  the first frame of the server decides
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Mapping as Map
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from proctor.errors import AccessDeniedError, PolicyGoneError, ProtocolError, UnknownNameError, UsageError
+from proctor.limits import FIRST_FRAME_TIMEOUT_S, GREETING_TIMEOUT_S, MAX_FIRST_FRAME_BYTES
+from proctor.wire.dialect import Access
+from proctor.wire.endpoint import Endpoint
+from proctor.wire.http.addresses import find_addresses
+
+SCHEMES_OF: Final[dict[str, tuple[str, ...]]] = {
+    "local": ("unix",),
+    "evostudio": ("unix",),
+    "episode-http": ("http", "https"),
+    "chunk-ws": ("ws", "wss"),
+    "openpi": ("ws", "wss"),
+    "roboarena": ("ws", "wss"),
+    "starvla": ("ws", "wss"),
+    "vla-eval": ("vla-eval+ws", "vla-eval+wss", "ws", "wss"),
+    "xvla": ("xvla+http", "xvla+https", "http", "https"),
+}
+"""The schemes under which each dialect is reached; a dialect that is not listed takes any."""
+
+_BY_SCHEME: Final = {
+    "http": "episode-http",
+    "https": "episode-http",
+    "vla-eval+ws": "vla-eval",
+    "vla-eval+wss": "vla-eval",
+    "xvla+http": "xvla",
+    "xvla+https": "xvla",
+}
+
+_CHUNK_WS: Final = "qvla.policy_server/1"
+_ROBOARENA: Final = ("needs_wrist_camera", "needs_session_id", "n_external_cameras", "needs_stereo_camera")
+_STARVLA: Final = ("action_chunk_size", "available_unnorm_keys", "default_unnorm_key", "training_data_mix")
+
+
+class Detected(NamedTuple):
+    """A dialect, and why it was taken."""
+
+    dialect: str
+    reason: str
+
+
+def detect(endpoint: Endpoint, access: Access) -> Detected:
+    """Find out, connecting where the address alone does not tell.
+
+    Raises `PolicyGoneError` where nobody listens, `UsageError` for a server that does not speak first, and
+    `ProtocolError` for one that says what no dialect begins with.
+    """
+    if endpoint.scheme in _BY_SCHEME:
+        return Detected(_BY_SCHEME[endpoint.scheme], f"addresses of {endpoint.scheme}:// mean it")
+    if endpoint.scheme == "unix":
+        return _detect_local(endpoint)
+    return told_by(_first_frame(endpoint, access))
+
+
+def check_scheme(dialect: str, endpoint: Endpoint) -> None:
+    """Raise `UsageError` unless the dialect is reached under this kind of address."""
+    schemes = SCHEMES_OF.get(dialect, (endpoint.scheme,))
+    if endpoint.scheme not in schemes:
+        near = UnknownNameError("endpoint scheme", endpoint.scheme, schemes)
+        raise UsageError(f"--dialect {dialect} with {endpoint.text}: {near}")
+
+
+def told_by(frame: bytes | str) -> Detected:
+    """Which dialect a WebSocket server speaks that begins with this frame. Raises `ProtocolError`."""
+    if isinstance(frame, str):
+        raise ProtocolError(f"the server begins with text, which no dialect does: {frame[:80]!r}")
+    try:
+        first = msgspec.msgpack.decode(frame)
+    except (msgspec.DecodeError, RecursionError):
+        raise ProtocolError(f"the server begins with {frame[:16]!r}, which is not msgpack") from None
+    if not isinstance(first, dict):
+        raise ProtocolError(f"the server begins with {type(first).__name__}, where a map should stand")
+    return _told_by_keys({_text(key): value for key, value in first.items()})
+
+
+def _told_by_keys(first: Map[str, Any]) -> Detected:
+    protocol = first.get("protocol")
+    if protocol == _CHUNK_WS:
+        return Detected("chunk-ws", f"its first frame says protocol {_CHUNK_WS!r}")
+    for dialect, keys in (("roboarena", _ROBOARENA), ("starvla", _STARVLA)):
+        found = next((key for key in keys if key in first), None)
+        if found is not None:
+            return Detected(dialect, f"its first frame has {found!r}")
+    if isinstance(protocol, str):
+        raise ProtocolError(f"the server speaks {protocol[:80]!r}; of this kind proctor knows {_CHUNK_WS!r}")
+    return Detected("openpi", "its first frame is a map that names no other dialect")
+
+
+def _detect_local(endpoint: Endpoint) -> Detected:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(GREETING_TIMEOUT_S)
+        try:
+            probe.connect(endpoint.path)
+            greeted = bool(probe.recv(1))
+        except TimeoutError:
+            return Detected("evostudio", f"it was silent for {GREETING_TIMEOUT_S:g} s; ours greets first")
+        except OSError as error:
+            raise PolicyGoneError(f"{endpoint.text}: no server listens there ({error.strerror})") from None
+    if not greeted:
+        raise PolicyGoneError(f"{endpoint.text}: the server closed the connection at once")
+    return Detected("local", "it greets first")
+
+
+def _first_frame(endpoint: Endpoint, access: Access) -> bytes | str:
+    try:
+        with _connected(endpoint, access) as connection:
+            return connection.recv(timeout=FIRST_FRAME_TIMEOUT_S)
+    except TimeoutError:
+        raise UsageError(
+            f"{endpoint.text}: the server said nothing for {FIRST_FRAME_TIMEOUT_S:g} s. Servers of vla-eval"
+            f" wait for the client: try vla-eval+{endpoint.url}, or name another --dialect"
+        ) from None
+    except InvalidStatus as error:
+        status = error.response.status_code
+        kind = AccessDeniedError if status in (401, 403) else ProtocolError
+        raise kind(f"{endpoint.text}: the server answers {status} to a WebSocket client") from None
+    except WebSocketException as error:
+        raise ProtocolError(f"{endpoint.text}: no WebSocket server, or none that greets: {error}") from None
+    except OSError as error:
+        raise PolicyGoneError(
+            f"{endpoint.text}: no server listens there ({error.strerror or error})"
+        ) from None
+
+
+def _connected(endpoint: Endpoint, access: Access) -> ClientConnection:
+    """Over a socket of our own making: no proxy comes between."""
+    family, address = find_addresses(endpoint)[0]
+    wire = socket.socket(family, socket.SOCK_STREAM)
+    wire.settimeout(FIRST_FRAME_TIMEOUT_S)
+    try:
+        wire.connect(address)
+    except BaseException:
+        wire.close()
+        raise
+    return connect(
+        endpoint.url,
+        sock=wire,
+        ssl=ssl.create_default_context(cafile=access.ca_file) if endpoint.scheme == "wss" else None,
+        additional_headers={"Authorization": f"Bearer {access.token}"} if access.token else None,
+        compression=None,
+        open_timeout=FIRST_FRAME_TIMEOUT_S,
+        close_timeout=GREETING_TIMEOUT_S,
+        max_size=MAX_FIRST_FRAME_BYTES,
+    )
+
+
+def _text(key: object) -> str:
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)

@@ -1,0 +1,102 @@
+"""The local dialect as evaluations find it: features travel under their own names, through shared memory."""
+
+from __future__ import annotations
+
+import time
+
+from proctor.errors import PolicyGoneError, PolicyLoadError
+from proctor.limits import HEALTH_TIMEOUT_S
+from proctor.policy.context import SessionContext
+from proctor.policy.lifecycle import PolicyState
+from proctor.policy.negotiation import negotiate_policy_action_contract
+from proctor.policy.spec import BenchmarkSpec
+from proctor.wire.dialect import Access, Lack
+from proctor.wire.endpoint import Endpoint
+from proctor.wire.local.client import PolicyClient
+from proctor.wire.local.messages import PROTOCOL
+from proctor.wire.local.remote import PolicyRemoteError
+from proctor.wire.local.session import LocalSession
+from proctor.wire.mapping import Mapping
+from proctor.wire.presets import CANONICAL
+from proctor.wire.session import PolicySession, SessionDescription
+
+
+class LocalDialect:
+    """Implements `proctor.wire.dialect.Dialect`. A file's permissions are its access control."""
+
+    name = "local"
+    cannot: tuple[Lack, ...] = ()
+    default_mapping = CANONICAL
+
+    def prepare(
+        self,
+        endpoint: Endpoint,
+        context: SessionContext,
+        mapping: Mapping | None,
+        access: Access,
+        *,
+        timeout_s: float,
+    ) -> SessionDescription:
+        """Wait for the server, load its policy if nothing is loaded yet, and negotiate."""
+        deadline = time.monotonic() + timeout_s
+        with PolicyClient(endpoint.path, HEALTH_TIMEOUT_S) as client:
+            health = client.wait_until_ready(timeout_s)
+            if health.state is PolicyState.CREATED:
+                _load(client, context, deadline - time.monotonic())
+            return _describe(client, endpoint, context.benchmark)
+
+    def open_session(
+        self,
+        endpoint: Endpoint,
+        benchmark: BenchmarkSpec,
+        mapping: Mapping | None,
+        access: Access,
+        *,
+        act_timeout_s: float,
+    ) -> PolicySession:
+        """A conversation with a loaded server. Raises `PolicyGoneError` while no policy is loaded."""
+        client = PolicyClient(endpoint.path, act_timeout_s)
+        try:
+            return LocalSession(client, benchmark, _describe(client, endpoint, benchmark))
+        except BaseException:
+            client.close()
+            raise
+
+
+def _load(client: PolicyClient, context: SessionContext, timeout_s: float) -> None:
+    try:
+        client.load(context, max(timeout_s, HEALTH_TIMEOUT_S))
+    except PolicyRemoteError as error:
+        raise error.fault() from error
+
+
+def _describe(client: PolicyClient, endpoint: Endpoint, benchmark: BenchmarkSpec) -> SessionDescription:
+    loaded = client.describe()
+    if loaded is None:
+        state = client.health().state
+        kind = PolicyLoadError if state is PolicyState.FAILED else PolicyGoneError
+        raise kind(f"{endpoint.text}: no policy is loaded; the server is {state.value}")
+    _check_same(endpoint, loaded.benchmark, benchmark)
+    contract = negotiate_policy_action_contract(benchmark, loaded.capabilities)
+    return SessionDescription(
+        dialect=f"{PROTOCOL} (inline arrays)" if client.inline_arrays else PROTOCOL,
+        endpoint=endpoint.text,
+        capabilities=loaded.capabilities,
+        action_representation=contract.action_representation,
+        action_representation_source=contract.action_representation_source,
+        batching=loaded.batching,
+        seeds="used" if loaded.capabilities.uses_seed else "unused",
+    )
+
+
+def _check_same(endpoint: Endpoint, loaded: BenchmarkSpec, wanted: BenchmarkSpec) -> None:
+    for field in ("name", "suite", "protocol_version", "action"):
+        mine, theirs = getattr(wanted, field), getattr(loaded, field)
+        if mine != theirs:
+            raise PolicyLoadError(
+                f"{endpoint.text}: the policy was loaded for another benchmark: {field} is {theirs},"
+                f" not {mine}"
+            )
+
+
+DIALECT = LocalDialect()
