@@ -23,7 +23,8 @@ def checked_actions(
 ) -> tuple[CheckedAction, ...]:
     """The actions of `chunk` that will be applied, every one fit for a robot.
 
-    A chunk with anything wrong in it is refused whole, also for what would not have been applied.
+    A wrong type, dtype, shape or length and a value that is not finite refuse the chunk whole, also for what
+    would not have been applied. Limits hold for what is applied.
 
     Raises `InvalidActionError`.
     """
