@@ -230,9 +230,9 @@ class TestScope:
         assert probe.hooks("c") == ["reset", "end_episode"]
 
     def test_an_episode_that_raised_at_its_end_is_over(self, ask: Ask) -> None:
-        ask(Reset(probe_episode("raise")))
-        assert code(ask(EndEpisode("raise"))) == "policy_raised"
-        assert code(ask(EndEpisode("raise"))) == "refused"
+        ask(Reset(probe_episode("c", "raise at the end")))
+        assert code(ask(EndEpisode("c"))) == "policy_raised"
+        assert code(ask(EndEpisode("c"))) == "refused"
 
     def test_what_is_no_exception_passes_through(
         self, ask: Ask, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch
