@@ -87,6 +87,14 @@ def test_a_policy_that_cannot_load_is_named(
         prepare(endpoint, probe_context(), timeout_s=10)
 
 
+def test_a_policy_loaded_with_another_checkpoint_is_refused(endpoint: str) -> None:
+    prepare(endpoint, SessionContext("first", "/weights/a", PROBE_SPEC), timeout_s=10)
+    for checkpoint in ("/weights/b", ""):
+        with pytest.raises(PolicyLoadError, match=f"with checkpoint '/weights/a', not {checkpoint!r}"):
+            prepare(endpoint, SessionContext("second", checkpoint, PROBE_SPEC), timeout_s=10)
+    prepare(endpoint, SessionContext("third", "/weights/a", PROBE_SPEC), timeout_s=10)
+
+
 @pytest.mark.parametrize(
     "change",
     [

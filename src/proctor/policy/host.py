@@ -120,6 +120,11 @@ class PolicyHost:
         return self._replica.benchmark
 
     @property
+    def checkpoint_path(self) -> str:
+        """What the policy was told to load, empty where it was told nothing."""
+        return self._replica.checkpoint_path
+
+    @property
     def capabilities(self) -> PolicyCapabilities | None:
         """What the policy declared, None before it was loaded."""
         return self._replica.capabilities

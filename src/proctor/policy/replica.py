@@ -64,6 +64,7 @@ class Replica:
     def __init__(self, policy: Policy, clock: Callable[[], float] = time.monotonic) -> None:
         self.state = PolicyState.CREATED
         self.benchmark: BenchmarkSpec | None = None
+        self.checkpoint_path = ""
         self.capabilities: PolicyCapabilities | None = None
         self.episodes = Episodes()
         self.doing: tuple[str, float] | None = None
@@ -154,6 +155,7 @@ class Replica:
         except PolicyFault as error:
             self.state = PolicyState.FAILED
             raise PolicyLoadError(str(error)) from error.__cause__ or error
+        self.checkpoint_path = context.checkpoint_path
         self.benchmark, self.capabilities = context.benchmark, capabilities
         self.state = PolicyState.READY
         return capabilities

@@ -345,8 +345,8 @@ class TestNonsense:
     @pytest.mark.parametrize(
         "answer",
         [
-            m.Description(1, {"name": "x"}, {}, "none"),
-            m.Description(1, PROBE_SPEC.to_dict(), {"supported_benchmarks": 3}, "none"),
+            m.Description(1, {"name": "x"}, {}, "none", ""),
+            m.Description(1, PROBE_SPEC.to_dict(), {"supported_benchmarks": 3}, "none", ""),
         ],
     )
     def test_a_description_that_is_none_is_a_protocol_error(

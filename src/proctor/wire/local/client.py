@@ -44,6 +44,7 @@ class Loaded(msgspec.Struct, frozen=True):
     benchmark: BenchmarkSpec
     capabilities: PolicyCapabilities
     batching: Batching
+    checkpoint_path: str
 
 
 class PolicyClient:
@@ -116,9 +117,8 @@ class PolicyClient:
         if answer.benchmark is None or answer.capabilities is None:
             return None
         benchmark = _understood(BenchmarkSpec.from_dict, answer.benchmark)
-        return Loaded(
-            benchmark, _understood(PolicyCapabilities.from_dict, answer.capabilities), answer.batching
-        )
+        capabilities = _understood(PolicyCapabilities.from_dict, answer.capabilities)
+        return Loaded(benchmark, capabilities, answer.batching, answer.checkpoint_path)
 
     def load(self, context: SessionContext, timeout_s: float = LOAD_TIMEOUT_S) -> PolicyCapabilities:
         """Load the policy, once in a server's life."""

@@ -130,6 +130,7 @@ class Desk:
                 None if benchmark is None else benchmark.to_dict(),
                 None if capabilities is None else capabilities.to_dict(),
                 self._host.batching,
+                self._host.checkpoint_path,
             )
         )
 

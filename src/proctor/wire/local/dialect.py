@@ -12,7 +12,7 @@ from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.spec import BenchmarkSpec
 from proctor.wire.dialect import Access, Lack
 from proctor.wire.endpoint import Endpoint
-from proctor.wire.local.client import PolicyClient
+from proctor.wire.local.client import Loaded, PolicyClient
 from proctor.wire.local.messages import PROTOCOL
 from proctor.wire.local.remote import PolicyRemoteError
 from proctor.wire.local.session import LocalSession
@@ -43,7 +43,13 @@ class LocalDialect:
             health = client.wait_until_ready(timeout_s)
             if health.state is PolicyState.CREATED:
                 _load(client, context, deadline - time.monotonic())
-            return _describe(client, endpoint, context.benchmark)
+            loaded = _loaded(client, endpoint)
+            if loaded.checkpoint_path != context.checkpoint_path:
+                raise PolicyLoadError(
+                    f"{endpoint.text}: the policy was loaded with checkpoint {loaded.checkpoint_path!r}, not"
+                    f" {context.checkpoint_path!r}; name that one, or start the server anew"
+                )
+            return _describe(client, endpoint, loaded, context.benchmark)
 
     def open_session(
         self,
@@ -57,7 +63,8 @@ class LocalDialect:
         """A conversation with a loaded server. Raises `PolicyGoneError` while no policy is loaded."""
         client = PolicyClient(endpoint.path, act_timeout_s)
         try:
-            return LocalSession(client, benchmark, _describe(client, endpoint, benchmark))
+            loaded = _loaded(client, endpoint)
+            return LocalSession(client, benchmark, _describe(client, endpoint, loaded, benchmark))
         except BaseException:
             client.close()
             raise
@@ -70,12 +77,18 @@ def _load(client: PolicyClient, context: SessionContext, timeout_s: float) -> No
         raise error.fault() from error
 
 
-def _describe(client: PolicyClient, endpoint: Endpoint, benchmark: BenchmarkSpec) -> SessionDescription:
+def _loaded(client: PolicyClient, endpoint: Endpoint) -> Loaded:
     loaded = client.describe()
     if loaded is None:
         state = client.health().state
         kind = PolicyLoadError if state is PolicyState.FAILED else PolicyGoneError
         raise kind(f"{endpoint.text}: no policy is loaded; the server is {state.value}")
+    return loaded
+
+
+def _describe(
+    client: PolicyClient, endpoint: Endpoint, loaded: Loaded, benchmark: BenchmarkSpec
+) -> SessionDescription:
     _check_same(endpoint, loaded.benchmark, benchmark)
     contract = negotiate_policy_action_contract(benchmark, loaded.capabilities)
     return SessionDescription(

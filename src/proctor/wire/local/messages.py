@@ -187,6 +187,8 @@ class Description(_Message, tag="description"):
     benchmark: dict[str, Any] | None
     capabilities: dict[str, Any] | None
     batching: Batching
+    checkpoint_path: str
+    """Of the SessionContext it was loaded with."""
 
 
 class ChunkForm(_Message):
