@@ -80,7 +80,7 @@ class Stage:
         }
         plan = RunPlan(
             settings=self._settings(definition, **{**values, **changes}),
-            policy="toy",
+            conditions={"policy": "toy"},
             episodes=toy_episodes(definition, episodes),
         )
         self.coordinator(New(plan))
