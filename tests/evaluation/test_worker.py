@@ -198,7 +198,7 @@ def test_a_worker_does_everything_there_is_and_ends(stage: Stage) -> None:
     assert {record.policy_replica for record in result.records} == {"replica-0"}
     assert sum(record.boot_s > 0 for record in result.records) == 2
     assert result.faults == ()
-    assert result.hellos[-1].packages.keys() == {"numpy"}
+    assert result.workers[-1].packages.keys() == {"numpy"}
 
 
 def test_two_workers_share_the_work_and_get_the_same_science_as_one(
@@ -346,7 +346,7 @@ def test_a_worker_that_grows_too_much_starts_itself_anew_and_loses_nothing(stage
     worker = stage.worker(growth_bytes=-1)
     assert worker.wait(PATIENCE_S) == 0
     assert stage.outcomes() == [Outcome.SUCCESS] * 3
-    assert {hello.pid for hello in stage.result().hellos} == {worker.pid}
+    assert {hello.pid for hello in stage.result().workers} == {worker.pid}
     assert stage.log("w0").count("starting anew: its memory") == 3
     assert stage.client.progress().failed_attempts == 0
 
