@@ -28,6 +28,7 @@ from proctor.wire.evostudio import messages as m
 from proctor.wire.evostudio.client import EvoStudioClient, EvoStudioRemoteError
 from proctor.wire.evostudio.session import EvoStudioSession, retire
 from proctor.wire.mapping import Mapping
+from proctor.wire.presets import CANONICAL
 from proctor.wire.session import SessionDescription
 
 PROTOCOL: Final = f"evostudio/{m.VERSION}"
@@ -41,12 +42,8 @@ class EvoStudioDialect:
     """Implements `proctor.wire.dialect.Dialect`. Features travel under their own names: no mapping."""
 
     name = "evostudio"
-    default_mapping: str | None = None
-
-    @property
-    def cannot(self) -> tuple[Lack, ...]:
-        """A worker asks for one observation at a time."""
-        return ("batch",)
+    default_mapping: str | None = CANONICAL
+    cannot: tuple[Lack, ...] = ()
 
     def prepare(
         self,

@@ -19,6 +19,7 @@ from proctor.wire.evostudio.codec import FrameReader
 from proctor.wire.evostudio.operations import Operations
 from proctor.wire.exposure import Guard
 from proctor.wire.local.address import default_socket_path, listen, peer_uid, same_user
+from proctor.wire.presets import CANONICAL
 from proctor.wire.serving import Address, ServedPolicy
 
 _READ_BYTES: Final = 65536
@@ -33,7 +34,7 @@ class EvoStudioShell:
     dialect = "evostudio"
     carries_token = False
     loads = True
-    default_mapping: str | None = None
+    default_mapping: str | None = CANONICAL
 
     def start(self, served: ServedPolicy, address: Address, guard: Guard) -> EvoStudioServer:
         """Listen at `address.path`, else where the SDK's clients look."""
