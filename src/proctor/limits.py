@@ -47,9 +47,6 @@ DRAIN_TIMEOUT_S: Final = 5.0
 FIRST_FRAME_TIMEOUT_S: Final = 10.0
 """Seconds a server that speaks first has for it; one that is silent for so long speaks second."""
 
-GREETING_TIMEOUT_S: Final = 2.0
-"""Seconds until silence on a local socket means a server that speaks second. Ours greets at once."""
-
 MAX_FIRST_FRAME_BYTES: Final = 1 << 20
 """Bytes of the frame with which a server introduces itself. The largest known is under 10 KiB."""
 
@@ -147,6 +144,9 @@ EPISODE_STEP_RETRIES: Final = 3
 EPISODE_STEP_PAUSE_S: Final = 1.0
 """Seconds before the first of these tries; doubles every time."""
 
+EPISODE_SERVER_PATIENCE_S: Final = 60.0
+"""Seconds that a server of the episode protocol may take to come up: scaled to zero, or started alongside."""
+
 # --- leases ----------------------------------------------------------------------------------------
 LEASE_S: Final = 15.0
 """Seconds a claimed Work Item stays owned without a heartbeat."""
@@ -185,6 +185,9 @@ MAX_RUN_NAME: Final = 100
 
 COORDINATOR_READY_S: Final = 60.0
 """Seconds until the coordinator listens, planning 10,000 episodes on a slow disk included."""
+
+CONNECT_TIMEOUT_S: Final = 10.0
+"""Seconds for a connection to a policy server of somebody else's: across a continent it takes one."""
 
 SERVER_READY_S: Final = 600.0
 """Seconds until a policy's process listens: a large model stack imported from a network disk, no weights."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from proctor.errors import (
     DeadlineError,
@@ -169,6 +169,11 @@ class ServedPolicy:
         if capabilities is None:
             raise RequestRefusedError("the policy is not loaded")
         return capabilities
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What is known beside the benchmark: `execute_steps`, `control_hz`, `horizon`."""
+        return {} if self._context is None else self._context.metadata
 
     def health(self) -> Health:
         """State and current operation, without waiting for the policy."""

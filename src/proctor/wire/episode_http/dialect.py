@@ -1,0 +1,149 @@
+"""The episode protocol as a dialect: from an address to sessions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final
+
+from msgspec import structs
+
+from proctor.errors import (
+    DeadlineError,
+    PolicyFault,
+    PolicyGoneError,
+    PolicyLoadError,
+    PolicyRaisedError,
+    ProtocolError,
+    RequestRefusedError,
+)
+from proctor.limits import EPISODE_SERVER_PATIENCE_S, EPISODE_STEP_TIMEOUT_S, RETRY_LONGEST_S
+from proctor.policy.context import EpisodeContext, SessionContext
+from proctor.policy.spec import BenchmarkSpec
+from proctor.wire.dialect import Access, Lack
+from proctor.wire.endpoint import Endpoint
+from proctor.wire.episode_http.client import EpisodeClient, EpisodeHttpSession, init_request, wire_name
+from proctor.wire.episode_http.codec import check_mapping
+from proctor.wire.episode_http.messages import InitReply, InitRequest
+from proctor.wire.foreign import describe
+from proctor.wire.mapper import Mapper
+from proctor.wire.mapping import Mapping
+from proctor.wire.presets import PRESETS
+from proctor.wire.session import SessionDescription
+
+NAME: Final = "episode-http"
+DEFAULT_MAPPING: Final = "embodybench"
+CANNOT: Final[tuple[Lack, ...]] = ("load", "batch", "declared capabilities")
+
+_STATE_OF: Final = {
+    "joint_abs_14": "state.joints",
+    "xvla_ee_rot6d_20": "state.ee_rot6d",
+    "xvla_ee_rot6d_20_legacy": "state.ee_rot6d_legacy",
+}
+"""The state that the protocol sends with each of its action spaces."""
+
+_log = logging.getLogger(__name__)
+
+
+class EpisodeHttpDialect:
+    """Implements `proctor.wire.dialect.Dialect`."""
+
+    name: Final = NAME
+    cannot: Final = CANNOT
+    default_mapping: Final = DEFAULT_MAPPING
+
+    def prepare(
+        self,
+        endpoint: Endpoint,
+        context: SessionContext,
+        mapping: Mapping | None,
+        access: Access,
+        *,
+        timeout_s: float,
+    ) -> SessionDescription:
+        """Wait for the server, and begin an episode that ends at once: the protocol has no other handshake.
+
+        Raises `PolicyLoadError` where the server refuses such an episode, for example its action space;
+        otherwise as `Dialect.prepare`.
+        """
+        mapper = mapper_for(mapping, context.benchmark)
+        client = EpisodeClient(endpoint, access, step_timeout_s=EPISODE_STEP_TIMEOUT_S)
+        request = init_request(_trial(context), context.benchmark)
+        try:
+            reply = _begin_trial(client, request, min(timeout_s, EPISODE_SERVER_PATIENCE_S))
+            _end_trial(client, reply)
+        except (RequestRefusedError, PolicyRaisedError) as error:
+            raise PolicyLoadError(f"the server does not take this benchmark: {error}") from error
+        finally:
+            client.close()
+        return _describe(endpoint, context.benchmark, mapper)
+
+    def open_session(
+        self,
+        endpoint: Endpoint,
+        benchmark: BenchmarkSpec,
+        mapping: Mapping | None,
+        access: Access,
+        *,
+        act_timeout_s: float,
+    ) -> EpisodeHttpSession:
+        """A worker's conversation; raises `PolicyGoneError` while the server cannot be reached."""
+        mapper = mapper_for(mapping, benchmark)
+        client = EpisodeClient(endpoint, access, step_timeout_s=min(EPISODE_STEP_TIMEOUT_S, act_timeout_s))
+        client.connect()
+        return EpisodeHttpSession(client, benchmark, mapper, _describe(endpoint, benchmark, mapper))
+
+
+DIALECT: Final = EpisodeHttpDialect()
+
+
+def mapper_for(mapping: Mapping | None, benchmark: BenchmarkSpec) -> Mapper:
+    """The mapping, its state following the action space where it is the protocol's own, applied.
+
+    Raises `UsageError` for one that does not fit the benchmark, or that JSON cannot carry.
+    """
+    chosen = PRESETS[DEFAULT_MAPPING] if mapping is None else mapping
+    check_mapping(chosen)
+    state = _STATE_OF.get(benchmark.action.name)
+    if chosen == PRESETS[DEFAULT_MAPPING] and state is not None:
+        states = (structs.replace(entry, feature=(state, *entry.feature)) for entry in chosen.states)
+        chosen = structs.replace(chosen, states=tuple(states))
+    return Mapper(chosen, benchmark)
+
+
+def _trial(context: SessionContext) -> EpisodeContext:
+    horizons = context.metadata.get("horizon") or {}
+    task, horizon = next(iter(horizons.items()), (context.benchmark.suite, None))
+    return EpisodeContext("trial", task, policy_seed=0, horizon=horizon, instruction="wait")
+
+
+def _begin_trial(client: EpisodeClient, request: InitRequest, patience_s: float) -> InitReply:
+    """Keep trying while there is no server to be reached."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return client.init(request)
+        except PolicyGoneError as gone:
+            if time.monotonic() + RETRY_LONGEST_S > deadline:
+                raise DeadlineError(f"no server after {patience_s:g} s: {gone}") from gone
+            _log.info("waiting for the server: %s", gone)
+        time.sleep(RETRY_LONGEST_S)
+
+
+def _end_trial(client: EpisodeClient, reply: InitReply) -> None:
+    try:
+        client.finalize(reply.episode_id, "interrupted")
+    except (PolicyFault, ProtocolError) as error:
+        _log.warning("ending the trial episode: %s", error)
+
+
+def _describe(endpoint: Endpoint, benchmark: BenchmarkSpec, mapper: Mapper) -> SessionDescription:
+    return describe(
+        NAME,
+        endpoint,
+        benchmark,
+        mapper,
+        cannot=CANNOT,
+        chunk_owner="server",
+        details={"action_space": wire_name(benchmark.action.name)},
+    )
