@@ -148,12 +148,19 @@ class ServedPolicy:
         if context is not None:
             _ = self.mapper  # what does not fit is refused now
 
+    @property
+    def context(self) -> SessionContext:
+        """What the policy is loaded for. Raises `UsageError` where that is left to the clients."""
+        if self._context is None or self._mapping is None:
+            raise UsageError("this dialect needs a benchmark and a mapping: --benchmark, --mapping")
+        return self._context
+
     @cached_property
     def mapper(self) -> Mapper:
         """Takes messages of clients apart, and describes the benchmark as they see it."""
-        if self._context is None or self._mapping is None:
-            raise UsageError("this dialect needs a benchmark and a mapping: --benchmark, --mapping")
-        return Mapper(self._mapping, self._context.benchmark)
+        benchmark = self.context.benchmark
+        assert self._mapping is not None
+        return Mapper(self._mapping, benchmark)
 
     @cached_property
     def host(self) -> PolicyHost:
