@@ -95,10 +95,56 @@ def test_standing_on_the_target_takes_no_step() -> None:
 def test_an_unreachable_target_is_said_to_be_so_and_stays_within_limits() -> None:
     found = ARM.solve(Pose(np.array([3.0, 0.5, 0.3]), np.eye(3)), START)
     assert not found.reached
-    assert found.iterations == MAX_ITERATIONS
-    assert found.error > 1
+    assert found.iterations <= MAX_ITERATIONS
+    assert found.residual_m > 2
     assert np.all(np.isfinite(found.joints))
     assert np.all((found.joints >= ARM.low) & (found.joints <= ARM.high))
+
+
+def test_out_of_reach_straight_ahead_the_arm_stretches_towards_the_target() -> None:
+    found = TWO_BARS.solve(Pose(np.array([1.0, 0.0, 1.0]), np.eye(3)), [0.3, -0.6])
+    assert not found.reached
+    assert found.residual_m == pytest.approx(0.2, abs=1e-3)
+    assert found.residual_rad < 1e-2
+
+
+def test_a_joint_at_its_limit_leaves_the_rest_of_the_way_to_the_others() -> None:
+    """The second hinge stops at 2 rad; what a target asks beyond that the first makes good in part."""
+    target = TWO_BARS.forward([0.2, 2.0])
+    beyond = Pose(target.position, matrix_from_rotation_vector([0, 0, 0.5]) @ target.rotation)
+    found = TWO_BARS.solve(beyond, [0.1, 1.9])
+    best = min(
+        float(np.linalg.norm(pose_error(beyond, TWO_BARS.forward([first, 2.0]))))
+        for first in np.linspace(0.0, 1.0, 1001)
+    )
+    assert found.joints[1] == 2.0
+    assert np.linalg.norm(found.error) == pytest.approx(best, abs=1e-4)
+
+
+wide = st.lists(st.floats(-1.0, 1.0), min_size=6, max_size=6)
+
+
+@given(wide, wide)
+def test_what_is_found_is_never_further_away_than_the_start(offset: Any, turn: Any) -> None:
+    here = ARM.forward(BENT)
+    target = Pose(here.position + np.array(offset[:3]), matrix_from_rotation_vector(turn[:3]) @ here.rotation)
+    found = ARM.solve(target, BENT)
+    assert np.linalg.norm(found.error) <= np.linalg.norm(pose_error(target, here))
+    np.testing.assert_array_equal(found.error, pose_error(target, ARM.forward(found.joints)))
+
+
+def test_searching_on_from_what_was_found_out_of_reach_moves_the_arm_no_further() -> None:
+    target = Pose(np.array([0.6, 0.5, 0.4]), np.eye(3))
+    joints = START
+    for _ in range(20):
+        joints = ARM.solve(target, joints).joints
+    np.testing.assert_allclose(ARM.solve(target, joints).joints, joints, atol=5e-3)
+
+
+def test_the_residuals_are_the_distance_and_the_angle_of_the_error() -> None:
+    found = ARM.solve(Pose(np.array([3.0, 0.5, 0.3]), np.eye(3)), START)
+    assert found.residual_m == np.linalg.norm(found.error[:3])
+    assert found.residual_rad == np.linalg.norm(found.error[3:])
 
 
 def test_a_start_outside_the_limits_is_brought_inside() -> None:

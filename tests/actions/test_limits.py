@@ -99,6 +99,23 @@ def test_integer_actions_are_checked_alike() -> None:
     assert checked.clipped == 1
 
 
+END_EFFECTORS = Definition("pass", (-2.0,) * 20, (2.0,) * 20, "xvla_ee_rot6d_20", 20)
+FORWARD = [0.1, 0.5, 0.2, 1, 0, 0, 1, 0, 0, 0.0]
+
+
+@pytest.mark.parametrize("value", [0.2, 5.0])
+def test_an_action_with_meaning_passes_within_and_outside_its_limits(value: float) -> None:
+    checked = check_action(action(value, *FORWARD[1:], *FORWARD), END_EFFECTORS)
+    assert checked.out_of_limits == (value > 2)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-9])
+def test_finite_numbers_that_stand_for_nothing_are_refused(scale: float) -> None:
+    still = [0.1, 0.5, 0.2, scale, 0, 0, scale, 0, 0, 0.0]
+    with pytest.raises(InvalidActionError, match="xvla_ee_rot6d_20: right arm: not a rotation"):
+        check_action(action(*FORWARD, *still), END_EFFECTORS)
+
+
 @given(arrays(np.float32, 3, elements=st.floats(width=32, allow_nan=False, allow_infinity=False)))
 def test_a_clipped_action_is_within_limits_and_counts_agree(values: Any) -> None:
     definition = Definition("clip")

@@ -9,7 +9,12 @@ from proctor.errors import UnknownNameError
 
 
 def test_the_published_names_are_known() -> None:
-    assert set(REPRESENTATIONS) == {"joint_abs_14", "metaworld.delta-eef-v1"}
+    assert set(REPRESENTATIONS) == {
+        "joint_abs_14",
+        "xvla_ee_rot6d_20",
+        "xvla_ee_rot6d_20_legacy",
+        "metaworld.delta-eef-v1",
+    }
 
 
 def test_every_name_finds_the_representation_that_carries_it() -> None:
@@ -22,6 +27,22 @@ def test_joint_abs_14_is_left_arm_then_right_arm_each_with_its_gripper_last() ->
     assert [i for i, name in enumerate(names) if name.endswith("gripper")] == [6, 13]
     assert all(name.startswith("left_") for name in names[:7])
     assert all(name.startswith("right_") for name in names[7:])
+
+
+@pytest.mark.parametrize("name", ["xvla_ee_rot6d_20", "xvla_ee_rot6d_20_legacy"])
+def test_end_effectors_are_left_then_right_each_position_rotation_gripper(name: str) -> None:
+    components = find_representation(name).components
+    for arm, side in ((components[:10], "left"), (components[10:], "right")):
+        assert all(component.name.startswith(side) for component in arm)
+        assert [component.unit for component in arm] == ["m"] * 3 + ["rot6d"] * 6 + ["closes above 0.7"]
+
+
+def test_both_end_effector_conventions_are_absolute_and_say_which_they_are() -> None:
+    physical, legacy = (find_representation(f"xvla_ee_rot6d_20{end}") for end in ("", "_legacy"))
+    assert physical.absolute
+    assert legacy.absolute
+    assert "not the physical one" in legacy.meaning
+    assert "not the physical one" not in physical.meaning
 
 
 def test_metaworld_is_relative_and_joint_targets_are_absolute() -> None:

@@ -1,12 +1,15 @@
 """A serial chain of hinges: forward kinematics, Jacobian and inverse kinematics in numpy.
 
 The inverse is damped least squares: every step solves (JᵀJ + λ²I) Δq = Jᵀe for the pose error e, is capped,
-and is clipped to the joint limits. It follows a moving target in one or two steps and finds a far one in
-about ten.
+and is clipped to the joint limits; joints at a limit that would be pushed on are left out of it. A step that
+brings the tool no nearer is not taken but tried again with more damping. It follows a moving target in one or
+two steps, finds a far one in about ten, and ends close to the nearest pose there is where a target is out of
+reach.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -16,13 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 from proctor.actions.rotations import Matrix, Vector, cross_matrix, rotation_vector_from_matrix
 
 DAMPING: Final = 1e-2
-"""λ: holds the joints still where the arm is stretched, at the price of slower convergence there."""
+"""Least λ: holds the joints still where the arm is stretched, at the price of slower convergence there."""
+MORE_DAMPING: Final = 8.0
+"""Factor of λ² after a step that was of no use."""
+LESS_DAMPING: Final = 0.5
+"""Factor of λ² after a step that was."""
 STEP_CAP_RAD: Final = 0.3
 """Largest change of one joint in one iteration; the linear model is wrong further out."""
 TOLERANCE: Final = 1e-4
 """Length of the pose error (metres and radians together) that counts as reached."""
-MAX_ITERATIONS: Final = 20
-"""Iterations before a target is reported as unreachable."""
+STALLED: Final = 1e-4
+"""Share of the error below which an iteration's gain ends the search: the nearest pose is found."""
+MAX_ITERATIONS: Final = 30
+"""Iterations before the search ends where it is: 2 ms, a tenth of a control period."""
 
 
 class Pose(NamedTuple):
@@ -89,16 +98,35 @@ class SerialChain:
 
         The angles are within the limits and the nearest found, also where the target was not reached.
         """
-        joints = np.clip(np.asarray(start, dtype=np.float64), self.low, self.high)
-        for iteration in range(MAX_ITERATIONS + 1):
-            links = self._links(joints)
-            error = pose_error(target, links.tool)
-            distance = float(np.linalg.norm(error))
-            if distance < TOLERANCE or iteration == MAX_ITERATIONS:
+        at = self._aim(target, np.clip(np.asarray(start, dtype=np.float64), self.low, self.high))
+        damping = least = DAMPING**2
+        iteration = 0
+        while at.distance >= TOLERANCE and iteration < MAX_ITERATIONS:
+            iteration += 1
+            step = _step(self._free_jacobian(at), at.error, damping)
+            tried = self._aim(target, np.clip(at.joints + step, self.low, self.high))
+            gain = at.distance - tried.distance
+            if gain <= 0:
+                damping *= MORE_DAMPING
+                continue
+            stalled = gain < STALLED * at.distance
+            at, damping = tried, max(damping * LESS_DAMPING, least)
+            if stalled:
                 break
-            jacobian = links.jacobian()
-            joints = np.clip(joints + _step(jacobian, error), self.low, self.high)
-        return Solution(joints, distance < TOLERANCE, distance, iteration)
+        return Solution(at.joints, at.distance < TOLERANCE, at.error, iteration)
+
+    def _aim(self, target: Pose, joints: NDArray[np.float64]) -> _Aim:
+        links = self._links(joints)
+        error = pose_error(target, links.tool)
+        return _Aim(joints, links, error, math.sqrt(float(error @ error)))
+
+    def _free_jacobian(self, at: _Aim) -> NDArray[np.float64]:
+        """The Jacobian without the joints at a limit that the error would push on."""
+        jacobian = at.links.jacobian()
+        push = jacobian.T @ at.error
+        stuck = ((at.joints <= self.low) & (push < 0)) | ((at.joints >= self.high) & (push > 0))
+        jacobian[:, stuck] = 0.0
+        return jacobian
 
     def _links(self, joints: ArrayLike) -> _Links:
         angles = np.asarray(joints, dtype=np.float64)[:, None, None]
@@ -114,15 +142,39 @@ class SerialChain:
 
 
 class Solution(NamedTuple):
-    """What the inverse found."""
+    """What the inverse found: the nearest to the target of all it tried."""
 
     joints: NDArray[np.float64]
     """(n,) rad, within the limits."""
     reached: bool
     """Whether the remaining error is below `TOLERANCE`."""
-    error: float
-    """Length of the remaining pose error, metres and radians together."""
+    error: NDArray[np.float64]
+    """(6,): what remains, a translation (m) and a rotation vector (rad); see `pose_error`."""
     iterations: int
+
+    @property
+    def distance(self) -> float:
+        """Length of the error, metres and radians together."""
+        return float(np.linalg.norm(self.error))
+
+    @property
+    def residual_m(self) -> float:
+        """Distance left between tool and target."""
+        return float(np.linalg.norm(self.error[:3]))
+
+    @property
+    def residual_rad(self) -> float:
+        """Angle left between tool and target."""
+        return float(np.linalg.norm(self.error[3:]))
+
+
+class _Aim(NamedTuple):
+    """A chain at one set of joint angles, and how far from a target that leaves it."""
+
+    joints: NDArray[np.float64]
+    links: _Links
+    error: NDArray[np.float64]
+    distance: float
 
 
 class _Links(NamedTuple):
@@ -147,9 +199,9 @@ def pose_error(target: Pose, present: Pose) -> NDArray[np.float64]:
     return np.concatenate([target.position - present.position, turn])
 
 
-def _step(jacobian: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+def _step(jacobian: NDArray[np.float64], error: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
     """(n,): the damped least squares step towards no error, none of its angles above the cap."""
     normal = jacobian.T @ jacobian
-    normal[np.diag_indices_from(normal)] += DAMPING**2
+    normal[np.diag_indices_from(normal)] += damping
     step = np.asarray(np.linalg.solve(normal, jacobian.T @ error), dtype=np.float64)
     return step * (STEP_CAP_RAD / max(float(np.abs(step).max()), STEP_CAP_RAD))

@@ -1,4 +1,4 @@
-"""The last look at an action before it reaches a robot: dtype, shape, finite, limits."""
+"""The last look at an action before it reaches a robot: dtype, shape, finite, limits, meaning."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.actions.representations import REPRESENTATIONS
 from proctor.errors import InvalidActionError
 
 
@@ -62,8 +63,9 @@ def check_action(action: NDArray[Any], definition: ActionLimits) -> CheckedActio
     Limits are compared in the action's own dtype, so a policy that sends the float32 nearest to a limit is
     inside it.
 
-    Raises `InvalidActionError` for a wrong dtype or shape, a number that is not finite, and, where the
-    definition says `reject`, a number outside its limits.
+    Raises `InvalidActionError` for a wrong dtype or shape, a number that is not finite, where the definition
+    says `reject` a number outside its limits, and for numbers that stand for nothing in a representation that
+    proctor knows, such as six that are no rotation.
     """
     if action.dtype != definition.dtype:
         raise InvalidActionError(_wrong_dtype(action, definition))
@@ -71,6 +73,14 @@ def check_action(action: NDArray[Any], definition: ActionLimits) -> CheckedActio
         raise InvalidActionError(
             f"{definition.representation}: an action has shape ({definition.dimension},), got {action.shape}"
         )
+    checked = _check_limits(action, definition)
+    representation = REPRESENTATIONS.get(definition.representation)
+    if representation is not None and representation.check is not None:
+        representation.check(checked.action)
+    return checked
+
+
+def _check_limits(action: NDArray[Any], definition: ActionLimits) -> CheckedAction:
     # Python floats beat numpy on a dozen numbers, and a NaN is inside no limits.
     values = action.tolist()
     if all(map(le, definition.low, values)) and all(map(le, values, definition.high)):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
+from numpy.typing import NDArray
+
+from proctor.actions import xvla_ee
 from proctor.errors import UnknownNameError
 
-Unit = Literal["rad", "opening 0..1", "m per 0.01", "effort -1..1"]
+Unit = Literal["rad", "m", "rot6d", "opening 0..1", "closes above 0.7", "m per 0.01", "effort -1..1"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Representation:
     absolute: bool
     """Whether values are targets (True) or changes relative to the present (False)."""
     meaning: str
+    check: Callable[[NDArray[Any]], object] | None = None
+    """Raises `InvalidActionError` for finite numbers that stand for nothing; None: there are none."""
 
     @property
     def dimension(self) -> int:
@@ -56,6 +61,28 @@ def _viper_arm(side: str) -> tuple[Component, ...]:
     )
 
 
+def _end_effector(side: str) -> tuple[Component, ...]:
+    return (
+        *(Component(f"{side}_{axis}", "m") for axis in "xyz"),
+        *(Component(f"{side}_rot6d_{index}", "rot6d") for index in range(6)),
+        Component(f"{side}_gripper", "closes above 0.7"),
+    )
+
+
+def _xvla_ee(convention: xvla_ee.Convention, rotation: str) -> Representation:
+    return Representation(
+        name=convention.representation,
+        dtype="float32",
+        components=_end_effector("left") + _end_effector("right"),
+        absolute=True,
+        meaning=(
+            "Two end effectors, left 0-9, right 10-19: position x y z (m, world frame), rotation 6, gripper. "
+            f"Absolute targets. {rotation} A gripper above 0.7 closes, and opens otherwise."
+        ),
+        check=lambda action: xvla_ee.unpack_action(action, convention),
+    )
+
+
 JOINT_ABS_14 = Representation(
     name="joint_abs_14",
     dtype="float32",
@@ -65,6 +92,17 @@ JOINT_ABS_14 = Representation(
         "Two six-joint arms with parallel grippers: left joints 0-5, left gripper 6, right joints 7-12, "
         "right gripper 13. Joints are absolute position targets; a gripper is 0 closed, 1 open."
     ),
+)
+
+XVLA_EE_ROT6D_20 = _xvla_ee(
+    xvla_ee.PHYSICAL,
+    "The rotation is r00 r01 r10 r11 r20 r21 of the end effector's matrix: two columns, row by row.",
+)
+
+XVLA_EE_ROT6D_20_LEGACY = _xvla_ee(
+    xvla_ee.LEGACY,
+    "The rotation is r00 r01 r10 r11 r20 r21 of the matrix made from the end effector's quaternion with its "
+    "wxyz numbers read as xyzw, as the X-VLA checkpoint released for RoboTwin has it: not the physical one.",
 )
 
 METAWORLD_DELTA_EEF_V1 = Representation(
@@ -83,7 +121,7 @@ METAWORLD_DELTA_EEF_V1 = Representation(
     ),
 )
 
-REPRESENTATIONS: Mapping[str, Representation] = MappingProxyType(
-    {each.name: each for each in (JOINT_ABS_14, METAWORLD_DELTA_EEF_V1)}
-)
+_KNOWN = (JOINT_ABS_14, XVLA_EE_ROT6D_20, XVLA_EE_ROT6D_20_LEGACY, METAWORLD_DELTA_EEF_V1)
+
+REPRESENTATIONS: Mapping[str, Representation] = MappingProxyType({each.name: each for each in _KNOWN})
 """Every representation known, by name."""

@@ -1,7 +1,7 @@
-"""Rotations as matrices, quaternions and rotation vectors.
+"""Rotations as matrices, quaternions, rotation vectors and Euler angles. Six numbers are in `rot6d`.
 
 A matrix is right-handed, its columns the body's axes in the reference frame. A quaternion is named by its
-order: `wxyz`. A rotation vector is axis × angle, in radians. Everything is float64.
+order: `wxyz` or `xyzw`. A rotation vector is axis × angle, in radians. Everything is float64.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ Matrix = NDArray[np.float64]
 """(3, 3) float64."""
 
 _TINY = 1e-12
+_COMPACT_EXCESS = 1e-5
+"""How far the squared length of three components may exceed 1: float32 and text lose that much."""
 
 
 def cross_matrix(vector: ArrayLike) -> Matrix:
@@ -81,6 +83,56 @@ def rotation_vector_from_matrix(matrix: Matrix) -> Vector:
     if sine < _TINY:
         return 2 * axis
     return axis * (2 * math.atan2(sine, w) / sine)
+
+
+def xyzw_from_wxyz(quaternion: ArrayLike) -> NDArray[np.float64]:
+    """The same quaternion (4,) with its real part last."""
+    w, x, y, z = np.asarray(quaternion, dtype=np.float64).tolist()
+    return np.array([x, y, z, w])
+
+
+def wxyz_from_xyzw(quaternion: ArrayLike) -> NDArray[np.float64]:
+    """The same quaternion (4,) with its real part first."""
+    x, y, z, w = np.asarray(quaternion, dtype=np.float64).tolist()
+    return np.array([w, x, y, z])
+
+
+def compact_from_wxyz(quaternion: ArrayLike) -> Vector:
+    """The x, y, z (3,) of a unit quaternion, of the two that mean the same rotation the one with w >= 0."""
+    w, *xyz = np.asarray(quaternion, dtype=np.float64).tolist()
+    return -np.array(xyz) if w < 0 else np.array(xyz)
+
+
+def wxyz_from_compact(compact: ArrayLike) -> NDArray[np.float64]:
+    """The quaternion (4,), w >= 0, that `compact_from_wxyz` shortened.
+
+    Raises ValueError where x² + y² + z² is more than 1 by more than rounding explains.
+    """
+    xyz = np.asarray(compact, dtype=np.float64)
+    square = float(xyz @ xyz)
+    if not square <= 1 + _COMPACT_EXCESS:
+        raise ValueError(f"not the x, y, z of a unit quaternion: {xyz.tolist()}")
+    return np.array([math.sqrt(max(0.0, 1 - square)), *xyz])
+
+
+def robosuite_axis_angle(xyzw: ArrayLike) -> Vector:
+    """Axis × angle (3,) of a unit quaternion, the angle in [0, 2π): what robosuite and LIBERO's states hold.
+
+    The quaternion is taken as it is: with w < 0 the angle exceeds π, where `rotation_vector_from_matrix`
+    takes the short way round.
+    """
+    x, y, z, w = np.asarray(xyzw, dtype=np.float64).tolist()
+    real = min(1.0, max(-1.0, w))
+    sine = math.sqrt(1 - real * real)
+    if sine < _TINY:
+        return np.zeros(3)
+    return np.array([x, y, z]) * (2 * math.acos(real) / sine)
+
+
+def matrix_from_euler_xyz(angles: ArrayLike) -> Matrix:
+    """Turns about the fixed x, y and z axes (3,), rad, in this order: R = Rz Ry Rx."""
+    x, y, z = np.asarray(angles, dtype=np.float64).tolist()
+    return about_z(z) @ about_y(y) @ about_x(x)
 
 
 def about_y(angle: float) -> Matrix:

@@ -1,7 +1,8 @@
 """The two ViperX 300 S arms of the ALOHA table, as gym-aloha 0.1.5 models them.
 
-The world's origin is under the table's near edge, x to the right, y away from the operator, z up. The left
-arm looks along +x, the right one along -x. At zero angles an arm's gripper points along the arm's x axis.
+The world's origin is level with the table's top, 0.6 m before its middle: x to the right, y away from the
+operator, z up. The left arm looks along +x, the right one along -x. At zero angles an arm's gripper points
+along the arm's x axis.
 """
 
 from __future__ import annotations
@@ -37,6 +38,14 @@ RIGHT_YAW: Final = 3.1416
 
 START_JOINTS: Final = (0.0, -0.96, 1.16, 0.0, -0.3, 0.0)
 """Joint angles (rad) both arms start an episode with."""
+
+POSTURES: Final = (
+    START_JOINTS,
+    (0.0, -0.6, 1.0, 1.57, 0.8, 0.0),
+    (0.0, -0.6, 1.0, -1.57, 0.8, 0.0),
+)
+"""Joint angles (rad) from one of which descent finds nearly every pose that an arm can take over the table: the
+elbow up, the forearm straight, turned left and turned right."""
 
 
 def arm(side: Side, tool_m: float = GRIP_M) -> SerialChain:
