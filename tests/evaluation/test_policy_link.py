@@ -7,6 +7,7 @@ import pytest
 from proctor.errors import DeadlineError, InfrastructureFault, PolicyGoneError, PolicyLoadError
 from proctor.evaluation import policy_link
 from proctor.evaluation.policy_link import PolicyLink
+from proctor.wire.opening import Wire
 
 
 class FakeWire:
@@ -17,7 +18,7 @@ class FakeWire:
         self.opened: list[tuple[str, Any, float]] = []
         self.closed = 0
 
-    def open_session(self, endpoint: str, benchmark: Any, *, act_timeout_s: float) -> Any:
+    def open_session(self, endpoint: str, benchmark: Any, wire: Wire, *, act_timeout_s: float) -> Any:
         self.opened.append((endpoint, benchmark, act_timeout_s))
         if len(self.opened) <= self.refusals:
             raise self.error

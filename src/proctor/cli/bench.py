@@ -102,7 +102,8 @@ def check_policy(
     "--policy",
     required=True,
     metavar="POLICY",
-    help="file.py:Class, module:Class, a policy process file (.json), or unix:/path of a running server.",
+    help="file.py:Class, module:Class, a policy process file (.json), or the address of a running server:"
+    " unix:/path, http://host:port, ws://host:port, host:port.",
 )
 @click.option("--run", "name", help="Name of the run; benchmark and time by default.")
 @click.option("--suite", help="Named subset of tasks; the version's first by default.")
@@ -118,6 +119,10 @@ def check_policy(
     "--policy-arg", "arguments", type=KeyValue(), multiple=True, help="Constructor argument (JSON value)."
 )
 @click.option("--policy-python", metavar="PATH|env:NAME", help="Interpreter to run the policy in.")
+@click.option("--dialect", metavar="NAME", help="What a running server speaks; found out by default.")
+@click.option("--mapping", metavar="NAME|FILE", help="Names, sizes and types a running server expects.")
+@click.option("--token-file", metavar="FILE", help="Token that a running server asks for.")
+@click.option("--ca-file", metavar="FILE", help="Certificates to check a running server against.")
 @click.option(
     "--accept-batching", is_flag=True, help="Merge requests of a policy that is not batch invariant."
 )

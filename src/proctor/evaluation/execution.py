@@ -9,11 +9,14 @@ Where the server owns the chunk, everything it sends is applied, and the run say
 from __future__ import annotations
 
 import re
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from proctor.errors import InvalidActionError, UsageError
+
+SERVER_OWNED: Final = "server-owned"
+"""What stands in a run's settings in place of a rule where the server owns the chunk."""
 
 _RULE = re.compile(r"(fixed:|policy<=)([1-9][0-9]*)")
 

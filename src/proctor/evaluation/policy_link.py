@@ -11,7 +11,8 @@ from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec
 from proctor.errors import DeadlineError, InfrastructureFault, PolicyGoneError
 from proctor.evaluation.backoff import pauses
 from proctor.evaluation.protocol import RunSettings
-from proctor.wire.opening import open_session
+from proctor.wire.dialect import Access
+from proctor.wire.opening import Wire, open_session
 from proctor.wire.session import PolicySession
 
 _log = logging.getLogger(__name__)
@@ -25,16 +26,21 @@ class PolicyLink:
         settings: RunSettings,
         index: int,
         *,
+        access: Access | None = None,
         patience_s: float = limits.LOAD_TIMEOUT_S,
         give_up: Callable[[], bool] = lambda: False,
         wait: Callable[[float], object] = time.sleep,
     ) -> None:
-        """`index`: of the worker; it uses replica index mod g. `give_up` ends the waiting for a replica."""
+        """`index`: of the worker; it uses replica index mod g. `give_up` ends the waiting for a replica.
+
+        `access` is what a foreign server asks for; it is never part of the settings, which are stored.
+        """
         endpoints = settings.policy_endpoints
         if not endpoints:
             raise InfrastructureFault("policy_endpoints: the run names none")
         self.replica = f"replica-{index % len(endpoints)}"
         self._endpoint = endpoints[index % len(endpoints)]
+        self._wire = Wire(settings.dialect, settings.mapping, access or Access())
         self._act_timeout_s = settings.act_timeout_s
         self._benchmark = benchmark_spec(
             settings.benchmark,
@@ -65,7 +71,9 @@ class PolicyLink:
         deadline = time.monotonic() + self._patience_s
         for pause in pauses():
             try:
-                return open_session(self._endpoint, self._benchmark, act_timeout_s=self._act_timeout_s)
+                return open_session(
+                    self._endpoint, self._benchmark, self._wire, act_timeout_s=self._act_timeout_s
+                )
             except (PolicyGoneError, DeadlineError) as gone:
                 if self._give_up() or time.monotonic() + pause > deadline:
                     raise

@@ -28,6 +28,7 @@ import msgspec
 from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Filmed
+from proctor.wire.mapping import Mapping
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -63,6 +64,10 @@ class RunSettings(Message, frozen=True, forbid_unknown_fields=True, kw_only=True
     action_representation: str
     policy_endpoints: tuple[str, ...]
     """One per replica; worker w uses replica w mod g."""
+    dialect: str = "local"
+    """Name of the wire protocol that is spoken there."""
+    mapping: Mapping | None = None
+    """The server's terms; None where features travel under their own names."""
     observe: tuple[str, ...]
     """Features sent to the policy."""
     record: Filmed

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from proctor.actions.limits import CheckedAction
 from proctor.benchmarks.contract import Environment, Episode, FeatureValue, Segment
 from proctor.benchmarks.spec import PRIVILEGED_PREFIX, find_action
-from proctor.errors import ProctorError
+from proctor.errors import AccessDeniedError, ProctorError
 from proctor.evaluation.checks import (
     check_observation,
     checked_actions,
@@ -57,7 +57,8 @@ def run_episode(
 
     Every fault becomes an outcome; only what ends the process (KeyboardInterrupt, SystemExit) passes
     through, after the policy was told that the episode is over. After a `benchmark_error` the environment may
-    be in any state: close it. `UsageError` means that `settings` contradict themselves.
+    be in any state: close it. `UsageError` means that `settings` contradict themselves, its
+    `AccessDeniedError` that the policy's server refuses the token: nothing is recorded then.
     """
     rollout = _Rollout(
         environment,
@@ -107,6 +108,8 @@ class _Rollout:
         started = time.perf_counter()
         try:
             self._play()
+        except AccessDeniedError:
+            raise
         except Exception as error:
             self._blame(error)
         finally:

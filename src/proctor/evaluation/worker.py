@@ -7,7 +7,8 @@ worker shall stop. Prints one JSON line, {"worker": name}, once it is ready; eve
 error.
 
 Exit status: 0 nothing left to do, or stopped as asked; 1 the coordinator is gone, or a bug (the log has it);
-5 the simulator environment lacks something; death by SIGALRM: a native call was wedged (`watchdog`).
+2 the policy server refuses the token; 5 the simulator environment lacks something; death by SIGALRM: a native
+call was wedged (`watchdog`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,14 @@ import msgspec
 from proctor import limits
 from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.spec import find_action
-from proctor.errors import CoordinatorGone, EnvironmentMissing, LeaseLostError, ProctorError, UsageError
+from proctor.errors import (
+    AccessDeniedError,
+    CoordinatorGone,
+    EnvironmentMissing,
+    LeaseLostError,
+    ProctorError,
+    UsageError,
+)
 from proctor.evaluation.coordinator_client import CoordinatorClient
 from proctor.evaluation.duty import Duty
 from proctor.evaluation.faults import error_record, outcome_of
@@ -52,9 +60,12 @@ from proctor.evaluation.rollout import run_episode
 from proctor.evaluation.stopping import StopRequest
 from proctor.evaluation.tally import Provenance
 from proctor.evaluation.watchdog import Watchdog
+from proctor.wire.dialect import Access
+from proctor.wire.images import encoder_name
 
 EXIT_DONE: Final = 0
 EXIT_FAULT: Final = 1
+EXIT_DENIED: Final = 2
 EXIT_ENVIRONMENT: Final = 5
 
 _POLICY_PHASES: Final[frozenset[Phase]] = frozenset({"policy_reset", "policy_act"})
@@ -72,6 +83,10 @@ class WorkerConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     worker: str
     index: int
     """Position among the run's workers, from 0; worker w uses policy replica w mod g."""
+    policy_token: str | None = None
+    """For a policy server that asks for one."""
+    policy_ca_file: str | None = None
+    """Certificates that it is checked against, in place of the system's."""
     log: str | None = None
     """Path of this worker's log relative to the run directory, named in error records."""
     boot_timeout_s: float = limits.BOOT_TIMEOUT_S
@@ -80,6 +95,9 @@ class WorkerConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """Growth of memory after which the worker starts itself anew between two items."""
     one_task_per_process: bool = False
     """Start anew before another task: for simulators that cannot make two scenes in one process."""
+
+    def __repr__(self) -> str:
+        return f"WorkerConfiguration(worker={self.worker!r}, index={self.index})"  # without the tokens
 
 
 class Worker:
@@ -99,15 +117,20 @@ class Worker:
         benchmark, representation = self._settings.benchmark, self._settings.action_representation
         self._lane = Lane(benchmark, find_action(benchmark, representation), self._duty)
         self._link = PolicyLink(
-            self._settings, configuration.index, give_up=self._duty.leaving, wait=stop.wait
+            self._settings,
+            configuration.index,
+            access=Access(configuration.policy_token, configuration.policy_ca_file),
+            give_up=self._duty.leaving,
+            wait=stop.wait,
         )
 
     def run(self) -> None:
         """Work until nothing is left or the process is asked to stop.
 
-        Raises `CoordinatorGone` and `EnvironmentMissing`, after which it makes no sense to go on.
+        Raises `CoordinatorGone`, `EnvironmentMissing` and `AccessDeniedError`, after which it makes no sense
+        to go on.
         """
-        self._introduce(self._lane.packages())
+        self._introduce(self._packages())
         self._heart.start()
         while (lease := self._next_lease()) is not None:
             self._work(lease)
@@ -148,12 +171,20 @@ class Worker:
             )
         )
 
+    def _packages(self) -> dict[str, str]:
+        """What of this interpreter may move an outcome: the simulator's packages, and what encodes images."""
+        packages = dict(self._lane.packages())
+        mapping = self._settings.mapping
+        if mapping is not None and mapping.changes_images:
+            packages["image encoder"] = encoder_name()
+        return packages
+
     def _tell_renderer(self) -> None:
         """Once something was rendered, the renderer has a name."""
         found = renderer()
         if found != self._renderer:
             self._renderer = found
-            self._introduce(self._lane.packages())
+            self._introduce(self._packages())
 
     def _next_lease(self) -> Lease | None:
         while not self._stop.requested:
@@ -187,6 +218,10 @@ class Worker:
         try:
             self._run_item(lease, attempt)
         except (LeaseLostError, CoordinatorGone):
+            raise
+        except AccessDeniedError:
+            self._duty.rest()
+            self._client.release(ReleaseRequest(attempt=attempt, reason="the policy server refuses us"))
             raise
         except Exception as error:
             self._give_back(attempt, error)
@@ -308,6 +343,9 @@ def main() -> int:
     except EnvironmentMissing as error:
         _log.error("%s", error)
         return EXIT_ENVIRONMENT
+    except AccessDeniedError as error:
+        _log.error("%s", error)
+        return EXIT_DENIED
     except ProctorError as error:
         _log.error("%s: %s", type(error).__name__, error)
         return EXIT_FAULT

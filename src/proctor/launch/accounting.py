@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from proctor.coordinator.export import RunExport
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
@@ -20,12 +22,14 @@ from proctor.results import (
     RunSettingsRecord,
     Selection,
     benchmark_record,
+    mapping_conditions,
     planned_tasks,
     platform_records,
     policy_conditions,
     replica_record,
     wire_conditions,
 )
+from proctor.wire.opening import Wire
 from proctor.wire.session import SessionDescription
 
 
@@ -68,7 +72,7 @@ def _git(root: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def run_settings_record(plan: EvaluationPlan, settings: RunSettings) -> RunSettingsRecord:
+def run_settings_record(plan: EvaluationPlan, settings: RunSettings, wire: Wire) -> RunSettingsRecord:
     """Return how every episode of the run is executed."""
     return RunSettingsRecord(
         run_seed=settings.run_seed,
@@ -78,14 +82,18 @@ def run_settings_record(plan: EvaluationPlan, settings: RunSettings) -> RunSetti
         observe=settings.observe,
         record=settings.record,
         act_timeout_s=settings.act_timeout_s,
+        dialect=settings.dialect,
+        dialect_reason=wire.reason,
+        mapping=None if settings.mapping is None else msgspec.to_builtins(settings.mapping),
     )
 
 
-def plan_conditions(policy: PolicyRecord, replica: SessionDescription) -> dict[str, Any]:
+def plan_conditions(policy: PolicyRecord, replica: SessionDescription, wire: Wire) -> dict[str, Any]:
     """What a resume must repeat, besides settings and episodes: policy, wire, and this very proctor."""
     return {
         **{f"policy.{name}": value for name, value in policy_conditions(policy).items()},
         **wire_conditions(replica_record(replica)),
+        "mapping": None if wire.mapping is None else mapping_conditions(msgspec.to_builtins(wire.mapping)),
         "proctor": _own_version(),
     }
 
@@ -106,6 +114,7 @@ def run_record(
     export: RunExport,
     policy: PolicyRecord,
     replicas: Sequence[SessionDescription],
+    wire: Wire,
     *,
     finished_at: str,
     ended: Literal["drained", "interrupted", "aborted"],
@@ -120,7 +129,7 @@ def run_record(
         selection=selection(plan),
         tasks=tasks,
         planned=planned,
-        settings=run_settings_record(plan, export.settings),
+        settings=run_settings_record(plan, export.settings, wire),
         policy=policy,
         replicas=tuple(replica_record(description) for description in replicas),
         platforms=platform_records(export.workers),

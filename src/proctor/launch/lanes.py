@@ -11,31 +11,42 @@ import msgspec
 from proctor.coordinator.progress import Progress
 from proctor.errors import InfrastructureFault
 from proctor.evaluation.record import ErrorRecord, Phase
-from proctor.evaluation.worker import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAULT, WorkerConfiguration
+from proctor.evaluation.worker import (
+    EXIT_DENIED,
+    EXIT_DONE,
+    EXIT_ENVIRONMENT,
+    EXIT_FAULT,
+    WorkerConfiguration,
+)
 from proctor.launch.coordinating import Coordinator
 from proctor.launch.restarts import Restarts
 from proctor.launch.supervisor import Child, ExitStatus, Order, last_words, log_tail
 from proctor.launch.surroundings import BOOTSTRAP
 from proctor.launch.workplace import Workplace
 from proctor.limits import MAX_FRUITLESS_RESTARTS
+from proctor.wire.dialect import Access
 
 WORKER_MODULE: Final = "proctor.evaluation.worker"
 
 _NATIVE_SIGNALS: Final = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGALRM"})
 """Signals a process raises against itself; SIGALRM is the watchdog's, for a wedged native call."""
-_OWN_CODES: Final = frozenset({EXIT_DONE, EXIT_FAULT, EXIT_ENVIRONMENT})
+_OWN_CODES: Final = frozenset({EXIT_DONE, EXIT_FAULT, EXIT_DENIED, EXIT_ENVIRONMENT})
 
 
 class Lane:
     """One worker, through all its processes."""
 
-    def __init__(self, index: int, workplace: Workplace, coordinator: Coordinator) -> None:
+    def __init__(
+        self, index: int, workplace: Workplace, coordinator: Coordinator, access: Access | None = None
+    ) -> None:
+        """`access`: what the policy server asks for; handed to the worker on its standard input."""
         self.name = f"worker-{index}"
         self.settled = False
         """It has ended and nothing is left for it to do."""
         self.failure: InfrastructureFault | None = None
         """Why it is not started again."""
         self._index, self._workplace, self._coordinator = index, workplace, coordinator
+        self._access = access or Access()
         self._restarts = Restarts(MAX_FRUITLESS_RESTARTS)
         self._moved = 0
         self._reported = False
@@ -54,6 +65,8 @@ class Lane:
             token=self._coordinator.token,
             worker=self.name,
             index=self._index,
+            policy_token=self._access.token,
+            policy_ca_file=self._access.ca_file,
             log=str(log),
         )
         child = Child(
@@ -108,7 +121,7 @@ class Lane:
 
     def _restart_when_due(self, status: ExitStatus) -> None:
         log = self.child.order.log
-        if status.code == EXIT_ENVIRONMENT:
+        if status.code in (EXIT_DENIED, EXIT_ENVIRONMENT):
             raise InfrastructureFault(f"{self.name}: {last_words(log)}")
         if self._restarts.due(f"{self.name} ended: {status}\n{log_tail(log)}"):
             self.child = self._start()

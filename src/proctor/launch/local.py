@@ -36,9 +36,11 @@ from proctor.launch.request import Callbacks
 from proctor.launch.servers import make_server
 from proctor.launch.settings import run_settings, session_context
 from proctor.launch.supervisor import Child, stop_all, wait_for_news
+from proctor.launch.wires import told, wire_of
 from proctor.launch.workplace import Workplace, make_workplace, run_directory, socket_directory
 from proctor.limits import LOOK_S, STOP_GRACE_S
 from proctor.results import PolicyRecord, Results, write_results
+from proctor.wire.opening import LOCAL, Wire
 from proctor.wire.session import SessionDescription
 
 _TURN_S: Final = 0.1
@@ -74,28 +76,33 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         stack.enter_context(run_directory(plan.directory, resume=plan.request.resume))
+        wire = wire_of(plan)
         with phases.measured("environment"):
             workplace = make_workplace(plan.definition.environment, plan.directory, callbacks.say)
-        replicas = make_replicas(plan, stack.enter_context(socket_directory(plan.directory)))
+        replicas = make_replicas(plan, wire, stack.enter_context(socket_directory(plan.directory)))
         with coordinating(plan.name, plan.directory, interrupts.hurry) as coordinator:
             with phases.measured("policy_load"):
                 callbacks.say(f"loading the policy: {policy.spec}")
                 stack.enter_context(served(replicas, interrupts.hurry))
                 descriptions = prepare_all(replicas)
-            settings = run_settings(plan, descriptions)
-            conditions = plan_conditions(policy, descriptions[0])
+                wire = replicas[0].wire
+                if wire is not LOCAL:
+                    callbacks.say(told(wire))
+            settings = run_settings(plan, descriptions, wire)
+            conditions = plan_conditions(policy, descriptions[0], wire)
             coordinator.open(_start(plan, settings, conditions))
             interrupts.hold()
             with phases.measured("evaluation"):
                 run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks)
                 ending = run.watch()
-        return _account(plan, policy, descriptions, ending, phases)
+        return _account(plan, policy, descriptions, wire, ending, phases)
 
 
 def _account(
     plan: EvaluationPlan,
     policy: PolicyRecord,
     replicas: Sequence[SessionDescription],
+    wire: Wire,
     ending: Ending,
     phases: Phases,
 ) -> Results:
@@ -105,6 +112,7 @@ def _account(
         export,
         policy,
         replicas,
+        wire,
         finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         ended=ending.how,
         end_reason=ending.reason,
@@ -124,7 +132,7 @@ def _start(plan: EvaluationPlan, settings: RunSettings, conditions: dict[str, An
     return Resume(whole) if plan.request.resume else New(whole)
 
 
-def make_replicas(plan: EvaluationPlan, sockets: Path) -> list[Replica]:
+def make_replicas(plan: EvaluationPlan, wire: Wire | None, sockets: Path) -> list[Replica]:
     """Make the policy servers that were asked for; starts none."""
     request = plan.request
     replicas = []
@@ -137,7 +145,8 @@ def make_replicas(plan: EvaluationPlan, sockets: Path) -> list[Replica]:
             plan.directory / "logs" / f"{name}.log",
             accept_batching=request.accept_batching,
         )
-        replicas.append(Replica(name, server, session_context(plan, index), request.act_timeout_s))
+        context = session_context(plan, index, wire)
+        replicas.append(Replica(name, server, context, request.act_timeout_s, wire))
     return replicas
 
 
@@ -155,7 +164,7 @@ class LocalRun:
     ) -> None:
         self._coordinator, self._replicas = coordinator, replicas
         self._interrupts, self._callbacks = interrupts, callbacks
-        self._lanes = [Lane(index, workplace, coordinator) for index in range(plan.workers)]
+        self._lanes = [Lane(index, workplace, coordinator, plan.access) for index in range(plan.workers)]
         self._progress: Progress | None = None
         self._look_at = 0.0
 

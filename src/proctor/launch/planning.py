@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -21,10 +21,15 @@ from proctor.errors import UsageError
 from proctor.evaluation.execution import parse_execute_steps
 from proctor.evaluation.record import EpisodeRecord
 from proctor.launch import environments
-from proctor.launch.policies import PolicySource, policy_source
+from proctor.launch.policies import CommandPolicy, PolicySource, RunningPolicy, policy_source
 from proctor.launch.request import EvaluationRequest
 from proctor.limits import MAX_RUN_NAME
 from proctor.results import list_runs, read_episodes
+from proctor.wire.access import read_token
+from proctor.wire.dialect import Access
+from proctor.wire.dialects import find_dialect
+from proctor.wire.mapping import Mapping
+from proctor.wire.mapping_files import find_mapping
 
 ASSUMED_STEP_S: Final = 0.02
 """Seconds of one control step with its share of rendering, where no earlier run tells: a CPU-rendered arm."""
@@ -46,6 +51,9 @@ class EvaluationPlan:
     execute_steps: str
     workers: int
     source: PolicySource
+    mapping: Mapping | None = None
+    """The terms of a running server, as far as the user named them."""
+    access: Access = field(default_factory=Access)
 
     @property
     def definition(self) -> BenchmarkDefinition:
@@ -68,7 +76,7 @@ class EvaluationPlan:
         lines = {
             "run": f"{self.name} in {self.directory}",
             "benchmark": f"{self.definition.id} ({self.version.status}, {self.version.hash[:12]})",
-            "policy": str(self.request.policy),
+            "policy": str(self.request.policy) + (f", mapping {self.mapping.name}" if self.mapping else ""),
             "episodes": f"{len(self.episodes)} of {len(self.tasks)} tasks: {', '.join(self.tasks)}",
             "workers": f"{self.workers}, {self.request.replicas} policy server(s)",
             "environment": f"{environment}{'' if built else ' (would be built first)'}",
@@ -106,6 +114,8 @@ def make_plan(request: EvaluationRequest) -> EvaluationPlan:
     execute_steps = request.execute_steps or version.definition.execute_steps
     parse_execute_steps(execute_steps)
     name = _run_name(request)
+    source = policy_source(request.policy, request.policy_args, request.policy_python)
+    _refuse_wire_options(request, source)
     return EvaluationPlan(
         request=request,
         name=name,
@@ -115,8 +125,24 @@ def make_plan(request: EvaluationRequest) -> EvaluationPlan:
         episodes=episodes,
         execute_steps=execute_steps,
         workers=_workers(request, _work_items(episodes, version.definition.window)),
-        source=policy_source(request.policy, request.policy_args, request.policy_python),
+        source=source,
+        mapping=None if request.mapping is None else find_mapping(request.mapping),
+        access=Access(
+            token=None if request.token_file is None else read_token(request.token_file),
+            ca_file=None if request.ca_file is None else str(request.ca_file),
+        ),
     )
+
+
+def _refuse_wire_options(request: EvaluationRequest, source: PolicySource) -> None:
+    """Only a server of somebody else's can speak another dialect; only one that runs asks for a token."""
+    if request.dialect is not None:
+        find_dialect(request.dialect)
+    if isinstance(source, RunningPolicy):
+        return
+    for option in ("dialect", "mapping", "token_file", "ca_file"):
+        if getattr(request, option) is not None and (option, type(source)) != ("dialect", CommandPolicy):
+            raise UsageError(f"{option}: only the address of a running server takes one")
 
 
 def _run_name(request: EvaluationRequest) -> str:
@@ -143,9 +169,9 @@ def _work_items(episodes: Sequence[Episode], window: int) -> int:
 
 
 def _workers(request: EvaluationRequest, items: int) -> int:
-    for field, count in (("workers", request.workers), ("replicas", request.replicas)):
+    for option, count in (("workers", request.workers), ("replicas", request.replicas)):
         if count is not None and count < 1:
-            raise UsageError(f"{field} {count}: must be at least 1")
+            raise UsageError(f"{option} {count}: must be at least 1")
     if request.act_timeout_s <= 0:
         raise UsageError(f"act_timeout_s {request.act_timeout_s:g}: must be above 0 seconds")
     return min(request.workers or len(os.sched_getaffinity(0)), items)

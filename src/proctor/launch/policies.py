@@ -3,7 +3,8 @@
 a Policy object             served by the calling process
 file.py:Class, module:Class served by a process of its own, in this interpreter or another
 file.json                   a policy process file: the command that serves it
-unix:/path/to/socket        a server that is already running
+unix:/path/to/socket, http://host:port, ws://host:port, host:port ...
+                            a server that is already running; see `proctor.wire.endpoint`
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from typing import Any, Final, TypeAlias
 from proctor.errors import UsageError
 from proctor.policy import Policy, PolicyRuntimeConfig, load_policy_runtime_config
 from proctor.results import PolicyRecord
+from proctor.wire.endpoint import parse_endpoint
 
-ENDPOINT: Final = re.compile(r"^([a-z][a-z0-9+.-]*):(?=/)")
+ENDPOINT: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*:/|[^/\s]+:[0-9]+(/|$))")
+"""What is an address and not a class: something like `scheme:/`, or `host:port`."""
 HIDDEN: Final = "(hidden)"
 _SECRET: Final = re.compile(
     r"token|secret|passw|passphrase|credential|(api|access|private)[_-]?key|signature|authorization",
@@ -78,6 +81,7 @@ def policy_source(
         return HeldPolicy(policy)
     text = str(policy)
     if ENDPOINT.match(text):
+        parse_endpoint(text)
         _refuse(args, python, f"{text} is already running")
         return RunningPolicy(text)
     if text.endswith(".json"):
@@ -86,7 +90,7 @@ def policy_source(
     if ":" not in text:
         raise UsageError(
             f"policy {text!r} is none of file.py:Class, module:Class, a policy process file (.json), "
-            "or the endpoint of a running server (unix:/path)"
+            "or the address of a running server (unix:/path, http://host:port, ws://host:port, host:port)"
         )
     try:
         json.dumps(args or {}, allow_nan=False)

@@ -24,8 +24,9 @@ from proctor.limits import (
     SERVER_READY_S,
 )
 from proctor.policy import SessionContext
+from proctor.wire.choice import choose_wire
 from proctor.wire.local import PolicyClient
-from proctor.wire.opening import prepare
+from proctor.wire.opening import LOCAL, Wire, prepare
 from proctor.wire.session import SessionDescription
 
 _CONNECT_EVERY_S = 0.05
@@ -36,13 +37,21 @@ _ENDING_S = 5.0
 class Replica:
     """One policy server and what is known of it. Used from one thread; `prepare` runs on another."""
 
-    def __init__(self, name: str, server: Server, context: SessionContext, act_timeout_s: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        context: SessionContext,
+        act_timeout_s: float,
+        wire: Wire | None = LOCAL,
+    ) -> None:
+        """`wire` None: found out once the server listens, and told by `wire` then."""
         self.name, self.server = name, server
         self.description: SessionDescription | None = None
         """What was negotiated, once; a rebuilt replica has to negotiate the same."""
         self.failure: ProctorError | None = None
         """Why this replica cannot be used any more."""
-        self._context = context
+        self._context, self._wire = context, wire
         self._hung_s = HUNG_ACT_TIMEOUTS * act_timeout_s
         self._restarts = Restarts(MAX_REPLICA_REBUILDS)
         self._preparation: _Preparation | None = None
@@ -54,6 +63,12 @@ class Replica:
         return self.server.child
 
     @property
+    def wire(self) -> Wire:
+        """How this replica is spoken to; known once it is ready."""
+        assert self._wire is not None
+        return self._wire
+
+    @property
     def ready(self) -> bool:
         """Loaded, and as far as is known alive."""
         return self.description is not None and self._preparation is None
@@ -63,7 +78,7 @@ class Replica:
         self.server.start()
         # A preparation that still waits for a dead predecessor finds the new server at the same address.
         if self._preparation is None or not self._preparation.running:
-            self._preparation = _Preparation(self.name, self.server.endpoint, self._context)
+            self._preparation = _Preparation(self.name, self.server, self._context, self._wire)
 
     def mind(self) -> None:
         """Notice what has become of it and act: take over a preparation, rebuild a dead or hung process."""
@@ -74,9 +89,9 @@ class Replica:
                 self._rebuild()
             elif self._preparation is not None:
                 self._take_preparation()
-            elif self.child is not None and time.monotonic() >= self._health_at:
+            elif self._is_watched and time.monotonic() >= self._health_at:
                 self._health_at = time.monotonic() + HEALTH_EVERY_S
-                self._kill_if_hung(self.child)
+                self._kill_if_hung()
         except ProctorError as error:
             self.failure = error
 
@@ -99,28 +114,36 @@ class Replica:
         if preparation.error is not None:
             raise preparation.error
         assert preparation.description is not None
+        self._wire = preparation.wire
         if self.description is not None:
             require_same(self.name, self.description, f"{self.name} rebuilt", preparation.description)
         self.description = preparation.description
         self._health_at = time.monotonic() + HEALTH_EVERY_S
 
-    def _kill_if_hung(self, child: Child) -> None:
+    @property
+    def _is_watched(self) -> bool:
+        """Whether its health can be asked for without waiting, and acted upon."""
+        return self.child is not None and self._wire is not None and self._wire.dialect == LOCAL.dialect
+
+    def _kill_if_hung(self) -> None:
         try:
             with PolicyClient(self.server.endpoint.removeprefix("unix:")) as client:
                 health = client.health()
         except ProctorError:
             return  # dying, or inside a call that lets no other thread run: the workers' deadlines count
-        if health.busy_s > self._hung_s:
-            child.kill()
+        if health.busy_s > self._hung_s and self.child is not None:
+            self.child.kill()
 
 
 class _Preparation:
     """Waits for a server and loads its policy, on a thread."""
 
-    def __init__(self, name: str, endpoint: str, context: SessionContext) -> None:
+    def __init__(self, name: str, server: Server, context: SessionContext, wire: Wire | None) -> None:
         self.description: SessionDescription | None = None
         self.error: ProctorError | None = None
-        self._endpoint, self._context = endpoint, context
+        self.wire = wire
+        self._endpoint, self._context = server.endpoint, context
+        self._is_ours = server.child is not None
         self._ended_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"prepare {name}", daemon=True)
         self._thread.start()
@@ -136,8 +159,10 @@ class _Preparation:
 
     def _run(self) -> None:
         try:
-            self._wait_for_listener()
-            self.description = prepare(self._endpoint, self._context, timeout_s=LOAD_TIMEOUT_S)
+            if self._is_ours:
+                self._wait_for_listener()
+            self.wire = self.wire or choose_wire(self._endpoint)
+            self.description = prepare(self._endpoint, self._context, self.wire, timeout_s=LOAD_TIMEOUT_S)
         except ProctorError as error:
             self.error, self._ended_at = error, time.monotonic()
 

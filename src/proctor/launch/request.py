@@ -47,6 +47,14 @@ class EvaluationRequest:
     """Keyword arguments of the policy's constructor."""
     policy_python: str | None = None
     """Interpreter of the policy's process: a path, or `env:NAME`."""
+    dialect: str | None = None
+    """Wire protocol of a running server; found out when None."""
+    mapping: str | None = None
+    """Names, sizes and types that a running server expects: a preset, or a TOML or JSON file."""
+    token_file: str | Path | None = None
+    """File with the token that a running server asks for."""
+    ca_file: str | Path | None = None
+    """Certificates that a running server's is checked against, in place of the system's."""
     accept_batching: bool = False
     """Merge concurrent requests of a policy that does not promise batch invariance."""
     act_timeout_s: float = ACT_TIMEOUT_S
@@ -96,6 +104,9 @@ def evaluate(
     execute_steps: str | None = None,
     run_seed: int = 0,
     checkpoint: str | None = None,
+    dialect: str | None = None,
+    mapping: str | None = None,
+    token_file: str | Path | None = None,
     accept_batching: bool = False,
     act_timeout_s: float = ACT_TIMEOUT_S,
     record: Filmed = "none",
@@ -124,6 +135,9 @@ def evaluate(
         execute_steps=execute_steps,
         run_seed=run_seed,
         checkpoint=checkpoint,
+        dialect=dialect,
+        mapping=mapping,
+        token_file=token_file,
         accept_batching=accept_batching,
         act_timeout_s=act_timeout_s,
         record=record,

@@ -17,8 +17,9 @@ from proctor.launch import environments
 from proctor.launch.policies import ClassPolicy, CommandPolicy, HeldPolicy, PolicySource, RunningPolicy
 from proctor.launch.supervisor import Child, Order
 from proctor.launch.surroundings import BOOTSTRAP, host_environment
-from proctor.limits import UNLOAD_TIMEOUT_S
+from proctor.limits import CONNECT_TIMEOUT_S, UNLOAD_TIMEOUT_S
 from proctor.policy import Policy
+from proctor.wire.endpoint import Endpoint, parse_endpoint
 from proctor.wire.local import PolicyServer
 
 SERVE_MODULE = "proctor.wire.local.serve"
@@ -88,17 +89,28 @@ class ForeignServer:
 
     def start(self) -> None:
         """Raise UsageError unless it listens: nobody here could bring it up."""
-        path = self.endpoint.removeprefix("unix:")
-        with sockets.socket(sockets.AF_UNIX) as probe:
-            try:
-                probe.connect(path)
-            except OSError as error:
-                raise UsageError(
-                    f"policy {self.endpoint!r}: no server listens there ({error.strerror or error})"
-                ) from None
+        try:
+            _connect(parse_endpoint(self.endpoint)).close()
+        except OSError as error:
+            raise UsageError(
+                f"policy {self.endpoint!r}: no server listens there ({error.strerror or error})"
+            ) from None
 
     def stop(self) -> None:
         """Nothing to do."""
+
+
+def _connect(endpoint: Endpoint) -> sockets.socket:
+    if endpoint.scheme != "unix":
+        return sockets.create_connection((endpoint.host, endpoint.port), CONNECT_TIMEOUT_S)
+    probe = sockets.socket(sockets.AF_UNIX)
+    try:
+        probe.settimeout(CONNECT_TIMEOUT_S)
+        probe.connect(endpoint.path)
+    except OSError:
+        probe.close()
+        raise
+    return probe
 
 
 def make_server(

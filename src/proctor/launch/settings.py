@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec, privileged_features
-from proctor.errors import PolicyLoadError, UnknownNameError
+from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
+from proctor.evaluation.execution import SERVER_OWNED
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import CommandPolicy
 from proctor.policy import SessionContext
+from proctor.wire.opening import LOCAL, Wire
 from proctor.wire.session import SessionDescription
 
 
-def session_context(plan: EvaluationPlan, replica: int) -> SessionContext:
+def session_context(plan: EvaluationPlan, replica: int, wire: Wire | None = None) -> SessionContext:
     """What one replica is told when it loads. Privileged features are not offered: a policy asks by name."""
     definition = plan.definition
     metadata = {
@@ -28,15 +30,22 @@ def session_context(plan: EvaluationPlan, replica: int) -> SessionContext:
     return SessionContext(
         session_id=f"{definition.family}-{plan.suite}-replica-{replica}",
         checkpoint_path=plan.request.checkpoint or "",
-        benchmark=benchmark_spec(definition, plan.suite),
+        benchmark=benchmark_spec(
+            definition,
+            plan.suite,
+            representation=wire.mapping.action_representation if wire and wire.mapping else None,
+        ),
         metadata=metadata,
     )
 
 
-def run_settings(plan: EvaluationPlan, descriptions: Sequence[SessionDescription]) -> RunSettings:
+def run_settings(
+    plan: EvaluationPlan, descriptions: Sequence[SessionDescription], wire: Wire = LOCAL
+) -> RunSettings:
     """Settings of the run, from replicas that negotiated the same.
 
-    Raises PolicyLoadError for a privileged feature the benchmark does not have.
+    Raises PolicyLoadError for a privileged feature the benchmark does not have, UsageError for execute_steps
+    where the server decides.
     """
     request, definition = plan.request, plan.definition
     observe = observed_features(definition, descriptions[0].capabilities.required_features)
@@ -46,15 +55,28 @@ def run_settings(plan: EvaluationPlan, descriptions: Sequence[SessionDescription
         benchmark_hash=plan.version.hash,
         suite=plan.suite,
         run_seed=request.run_seed,
-        execute_steps=plan.execute_steps,
+        execute_steps=_execute_steps(plan, descriptions[0]),
         action_representation=descriptions[0].action_representation,
         policy_endpoints=tuple(description.endpoint for description in descriptions),
+        dialect=wire.dialect,
+        mapping=wire.mapping,
         observe=observe,
         record=request.record,
         record_features=() if request.record == "none" else filmed_features(definition, observe),
         act_timeout_s=request.act_timeout_s,
         run_directory=str(plan.directory),
     )
+
+
+def _execute_steps(plan: EvaluationPlan, description: SessionDescription) -> str:
+    if description.chunk_owner == "worker":
+        return plan.execute_steps
+    if plan.request.execute_steps is not None:
+        raise UsageError(
+            f"execute_steps {plan.request.execute_steps!r}: with {description.dialect} the server decides how"
+            " many actions are applied"
+        )
+    return SERVER_OWNED
 
 
 def observed_features(definition: BenchmarkDefinition, required: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from proctor.results.hashes import conditions_hash, outcome_hash, policy_conditions, wire_conditions
+from proctor.results.hashes import (
+    conditions_hash,
+    mapping_conditions,
+    outcome_hash,
+    policy_conditions,
+    wire_conditions,
+)
 from proctor.results.rates import Rate
 from proctor.results.results import Results, headline_text, load_results, write_results
 from proctor.results.results_file import read_episodes
@@ -58,6 +64,7 @@ __all__ = [
     "headline_text",
     "list_runs",
     "load_results",
+    "mapping_conditions",
     "outcome_hash",
     "planned_tasks",
     "platform_records",

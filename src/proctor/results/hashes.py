@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -60,13 +61,19 @@ def conditions_hash(run: RunRecord) -> str:
 
 
 def _settings(settings: RunSettingsRecord) -> dict[str, object]:
-    return {
+    conditions = {
         "run_seed": settings.run_seed,
         "execute_steps": settings.execute_steps,
         "action_representation": settings.action_representation,
         "observe": sorted(settings.observe),
         "act_timeout_s": settings.act_timeout_s,
     }
+    return conditions | _if_any("mapping", mapping_conditions(settings.mapping))
+
+
+def mapping_conditions(mapping: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A mapping without its name: what it says, not what it is called."""
+    return None if mapping is None else {key: value for key, value in mapping.items() if key != "name"}
 
 
 def policy_conditions(policy: PolicyRecord) -> dict[str, object]:
@@ -81,12 +88,18 @@ def policy_conditions(policy: PolicyRecord) -> dict[str, object]:
 
 def wire_conditions(replica: ReplicaRecord) -> dict[str, object]:
     """What of a policy server's contract may move an outcome."""
-    return {
+    conditions = {
         "dialect": replica.dialect,
         "chunk_owner": replica.chunk_owner,
         "batching": replica.batching,
         "seeds": replica.seeds,
     }
+    return conditions | _if_any("codec", replica.codec)
+
+
+def _if_any(name: str, value: object) -> dict[str, object]:
+    """A condition that older runs know nothing of takes part where it is set: they keep their digest."""
+    return {} if value is None else {name: value}
 
 
 def _platform(platform: PlatformRecord) -> dict[str, object]:

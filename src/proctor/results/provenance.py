@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from proctor.results.results_file import ResultsFile
-from proctor.results.run_record import RunRecord
+from proctor.results.run_record import ReplicaRecord, RunRecord
 from proctor.results.tables import NOTHING, Table, plural
 
 
@@ -42,7 +42,7 @@ def _policy_rows(run: RunRecord) -> list[tuple[str, str]]:
     args = ", ".join(f"{name}={value}" for name, value in policy.args.items())
     wires = {
         f"{replica.dialect}, chunks owned by {replica.chunk_owner}, batching {replica.batching},"
-        f" seeds {replica.seeds}"
+        f" seeds {replica.seeds}{_terms(replica)}"
         for replica in run.replicas
     }
     return [
@@ -54,7 +54,19 @@ def _policy_rows(run: RunRecord) -> list[tuple[str, str]]:
             f"{policy.checkpoint} {policy.checkpoint_sha256 or ''}" if policy.checkpoint else NOTHING,
         ),
         *(("wire", wire) for wire in sorted(wires)),
+        *_dialect_rows(run),
     ]
+
+
+def _dialect_rows(run: RunRecord) -> list[tuple[str, str]]:
+    reason = run.settings.dialect_reason
+    return [("dialect", f"{run.settings.dialect}: {reason}")] if reason else []
+
+
+def _terms(replica: ReplicaRecord) -> str:
+    """What is particular to a foreign server."""
+    terms = {"mapping": replica.mapping, "images": replica.codec, "cannot carry": ", ".join(replica.cannot)}
+    return "".join(f", {name} {value}" for name, value in terms.items() if value)
 
 
 def _machine_rows(run: RunRecord) -> list[tuple[str, str]]:

@@ -95,6 +95,12 @@ class RunSettingsRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Features sent to the policy."""
     record: Filmed = "none"
     act_timeout_s: Finite
+    dialect: str = "local"
+    """Name of the wire protocol."""
+    dialect_reason: str = ""
+    """Why it was taken for that: named by the user, or by what the server did."""
+    mapping: dict[str, Any] | None = None
+    """The server's terms, whole; None where features travel under their own names."""
 
 
 class PolicyRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -121,6 +127,14 @@ class ReplicaRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True)
     seeds: Literal["used", "unused", "unknown"]
     capabilities: dict[str, Any]
     """What the policy declared, as JSON values."""
+    mapping: str | None = None
+    """Name of the mapping in use."""
+    codec: str | None = None
+    """How images change on the wire; None where they do not."""
+    cannot: tuple[str, ...] = ()
+    """What the wire cannot carry."""
+    details: dict[str, Any] = {}
+    """What the server said of itself, JSON values."""
 
 
 class PlatformRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -254,6 +268,10 @@ def replica_record(description: SessionDescription) -> ReplicaRecord:
         batching=description.batching,
         seeds=description.seeds,
         capabilities=msgspec.to_builtins(description.capabilities.to_dict(), str_keys=True),
+        mapping=description.mapping,
+        codec=description.codec,
+        cannot=description.cannot,
+        details=description.details,
     )
 
 

@@ -9,19 +9,16 @@ ws, wss, host:port  the first frame of the server decides
 from __future__ import annotations
 
 import socket
-import ssl
 from collections.abc import Mapping as Map
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from websockets.exceptions import InvalidStatus, WebSocketException
-from websockets.sync.client import ClientConnection, connect
 
-from proctor.errors import AccessDeniedError, PolicyGoneError, ProtocolError, UnknownNameError, UsageError
-from proctor.limits import FIRST_FRAME_TIMEOUT_S, GREETING_TIMEOUT_S, MAX_FIRST_FRAME_BYTES
+from proctor.errors import DeadlineError, PolicyGoneError, ProtocolError, UnknownNameError, UsageError
+from proctor.limits import FIRST_FRAME_TIMEOUT_S, HANDSHAKE_TIMEOUT_S, MAX_FIRST_FRAME_BYTES
 from proctor.wire.dialect import Access
 from proctor.wire.endpoint import Endpoint
-from proctor.wire.http.addresses import find_addresses
+from proctor.wire.websocket.client import WebSocketClient
 
 SCHEMES_OF: Final[dict[str, tuple[str, ...]]] = {
     "local": ("unix",),
@@ -106,12 +103,12 @@ def _told_by_keys(first: Map[str, Any]) -> Detected:
 
 def _detect_local(endpoint: Endpoint) -> Detected:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(GREETING_TIMEOUT_S)
+        probe.settimeout(HANDSHAKE_TIMEOUT_S)
         try:
             probe.connect(endpoint.path)
             greeted = bool(probe.recv(1))
         except TimeoutError:
-            return Detected("evostudio", f"it was silent for {GREETING_TIMEOUT_S:g} s; ours greets first")
+            return Detected("evostudio", f"it was silent for {HANDSHAKE_TIMEOUT_S:g} s; ours greets first")
         except OSError as error:
             raise PolicyGoneError(f"{endpoint.text}: no server listens there ({error.strerror})") from None
     if not greeted:
@@ -120,46 +117,21 @@ def _detect_local(endpoint: Endpoint) -> Detected:
 
 
 def _first_frame(endpoint: Endpoint, access: Access) -> bytes | str:
+    connection = WebSocketClient(
+        endpoint,
+        access,
+        max_bytes=MAX_FIRST_FRAME_BYTES,
+        timeout_s=FIRST_FRAME_TIMEOUT_S,
+    )
     try:
-        with _connected(endpoint, access) as connection:
-            return connection.recv(timeout=FIRST_FRAME_TIMEOUT_S)
-    except TimeoutError:
+        return connection.receive(FIRST_FRAME_TIMEOUT_S)
+    except DeadlineError:
         raise UsageError(
             f"{endpoint.text}: the server said nothing for {FIRST_FRAME_TIMEOUT_S:g} s. Servers of vla-eval"
             f" wait for the client: try vla-eval+{endpoint.url}, or name another --dialect"
         ) from None
-    except InvalidStatus as error:
-        status = error.response.status_code
-        kind = AccessDeniedError if status in (401, 403) else ProtocolError
-        raise kind(f"{endpoint.text}: the server answers {status} to a WebSocket client") from None
-    except WebSocketException as error:
-        raise ProtocolError(f"{endpoint.text}: no WebSocket server, or none that greets: {error}") from None
-    except OSError as error:
-        raise PolicyGoneError(
-            f"{endpoint.text}: no server listens there ({error.strerror or error})"
-        ) from None
-
-
-def _connected(endpoint: Endpoint, access: Access) -> ClientConnection:
-    """Over a socket of our own making: no proxy comes between."""
-    family, address = find_addresses(endpoint)[0]
-    wire = socket.socket(family, socket.SOCK_STREAM)
-    wire.settimeout(FIRST_FRAME_TIMEOUT_S)
-    try:
-        wire.connect(address)
-    except BaseException:
-        wire.close()
-        raise
-    return connect(
-        endpoint.url,
-        sock=wire,
-        ssl=ssl.create_default_context(cafile=access.ca_file) if endpoint.scheme == "wss" else None,
-        additional_headers={"Authorization": f"Bearer {access.token}"} if access.token else None,
-        compression=None,
-        open_timeout=FIRST_FRAME_TIMEOUT_S,
-        close_timeout=GREETING_TIMEOUT_S,
-        max_size=MAX_FIRST_FRAME_BYTES,
-    )
+    finally:
+        connection.close()
 
 
 def _text(key: object) -> str:

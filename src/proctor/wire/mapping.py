@@ -64,3 +64,8 @@ class Mapping(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the server's numbers mean, by name; None takes the benchmark's default."""
     constants: dict[str, Any] = {}
     """Further keys that are sent with every observation (JSON values), such as a domain id."""
+
+    @property
+    def changes_images(self) -> bool:
+        """Whether a frame is resized or encoded on its way."""
+        return any(image.size is not None or image.codec != "raw" for image in self.images)

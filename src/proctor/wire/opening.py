@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from proctor.errors import UsageError
 from proctor.policy.context import SessionContext
 from proctor.policy.spec import BenchmarkSpec
-from proctor.wire.detection import check_scheme, detect
 from proctor.wire.dialect import Access
 from proctor.wire.dialects import find_dialect
 from proctor.wire.endpoint import parse_endpoint
 from proctor.wire.mapping import Mapping
-from proctor.wire.presets import CANONICAL, PRESETS
 from proctor.wire.session import PolicySession, SessionDescription
 
 
@@ -24,37 +21,12 @@ class Wire:
     mapping: Mapping | None = None
     """None where features travel under their own names."""
     access: Access = field(default_factory=Access)
+    reason: str = "proctor serves the policy itself"
+    """Why it is this dialect."""
 
 
 LOCAL = Wire()
 """How our own servers are spoken to."""
-
-
-def choose_wire(
-    endpoint: str, *, dialect: str | None = None, mapping: Mapping | None = None, access: Access | None = None
-) -> tuple[Wire, str]:
-    """The dialect (detected unless named) with the mapping it needs, and why it is this one.
-
-    Connects where the address alone does not tell. Raises `UsageError` for an address or name that is none,
-    for a mapping that is missing or does not belong, and as `proctor.wire.detection.detect` does.
-    """
-    access = access or Access()
-    address = parse_endpoint(endpoint)
-    name, reason = (dialect, "as --dialect says") if dialect else detect(address, access)
-    default = find_dialect(name).default_mapping
-    check_scheme(name, address)
-    if default == CANONICAL:
-        if mapping is not None and mapping.name != CANONICAL:
-            raise UsageError(
-                f"mapping {mapping.name!r}: {name} carries features under their own names, without one"
-            )
-        return Wire(name, None, access), reason
-    if mapping is None and default is None:
-        raise UsageError(
-            f"{name} ({reason}) says nothing about the names its server expects: --mapping FILE.toml, or one"
-            f" of {', '.join(PRESETS)}"
-        )
-    return Wire(name, mapping or PRESETS[default or CANONICAL], access), reason
 
 
 def prepare(
