@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,12 +99,10 @@ class EpisodeClient:
             self._http.close()
             raise
 
-    def step(
-        self, episode_id: str, body: bytes, pauses_s: Sequence[float], sleep: Callable[[float], object]
-    ) -> bytes:
+    def step(self, episode_id: str, body: bytes, sleep: Callable[[float], object]) -> bytes:
         """The body of the answer to a step, asked for again after each of the pauses."""
         path = codec.step_path(episode_id)
-        for pause_s in (*pauses_s, None):
+        for pause_s in (*PAUSES_S, None):
             try:
                 reply = self._once(path, body, self._step_timeout_s)
                 problem = fault_of(reply, self._endpoint.url + path, hide=self._token)
@@ -158,12 +156,11 @@ class EpisodeHttpSession:
         mapper: Mapper,
         description: SessionDescription,
         *,
-        pauses_s: Sequence[float] = PAUSES_S,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self.description = description
         self._client, self._benchmark, self._mapper = client, benchmark, mapper
-        self._pauses_s, self._sleep = pauses_s, sleep
+        self._sleep = sleep
         self._episode: _Episode | None = None
 
     @property
@@ -194,7 +191,7 @@ class EpisodeHttpSession:
         if observation.step != episode.observed:
             episode.step, episode.observed = episode.step + 1, observation.step
         body = codec.encode_step(episode.step, self._mapper.to_wire(observation.features))
-        answer = self._client.step(episode.wire_id, body, self._pauses_s, self._sleep)
+        answer = self._client.step(episode.wire_id, body, self._sleep)
         return self._mapper.chunk(codec.decode_action(answer, self._mapper))
 
     def end(self, episode_id: str, outcome: str) -> None:

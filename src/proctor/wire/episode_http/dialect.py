@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import structs
@@ -52,6 +53,10 @@ class EpisodeHttpDialect:
     cannot: Final = CANNOT
     default_mapping: Final = DEFAULT_MAPPING
 
+    def __init__(self, sleep: Callable[[float], object] = time.sleep) -> None:
+        """`sleep` passes the time between two tries."""
+        self._sleep = sleep
+
     def prepare(
         self,
         endpoint: Endpoint,
@@ -70,7 +75,7 @@ class EpisodeHttpDialect:
         client = EpisodeClient(endpoint, access, step_timeout_s=EPISODE_STEP_TIMEOUT_S)
         request = init_request(_trial(context), context.benchmark)
         try:
-            reply = _begin_trial(client, request, min(timeout_s, EPISODE_SERVER_PATIENCE_S))
+            reply = self._begin_trial(client, request, min(timeout_s, EPISODE_SERVER_PATIENCE_S))
             _end_trial(client, reply)
         except (RequestRefusedError, PolicyRaisedError) as error:
             raise PolicyLoadError(f"the server does not take this benchmark: {error}") from error
@@ -91,7 +96,20 @@ class EpisodeHttpDialect:
         mapper = mapper_for(mapping, benchmark)
         client = EpisodeClient(endpoint, access, step_timeout_s=min(EPISODE_STEP_TIMEOUT_S, act_timeout_s))
         client.connect()
-        return EpisodeHttpSession(client, benchmark, mapper, _describe(endpoint, benchmark, mapper))
+        description = _describe(endpoint, benchmark, mapper)
+        return EpisodeHttpSession(client, benchmark, mapper, description, sleep=self._sleep)
+
+    def _begin_trial(self, client: EpisodeClient, request: InitRequest, patience_s: float) -> InitReply:
+        """Keep trying while there is no server to be reached."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                return client.init(request)
+            except PolicyGoneError as gone:
+                if time.monotonic() + RETRY_LONGEST_S > deadline:
+                    raise DeadlineError(f"no server after {patience_s:g} s: {gone}") from gone
+                _log.info("waiting for the server: %s", gone)
+            self._sleep(RETRY_LONGEST_S)
 
 
 DIALECT: Final = EpisodeHttpDialect()
@@ -115,19 +133,6 @@ def _trial(context: SessionContext) -> EpisodeContext:
     horizons = context.metadata.get("horizon") or {}
     task, horizon = next(iter(horizons.items()), (context.benchmark.suite, None))
     return EpisodeContext("trial", task, policy_seed=0, horizon=horizon, instruction="wait")
-
-
-def _begin_trial(client: EpisodeClient, request: InitRequest, patience_s: float) -> InitReply:
-    """Keep trying while there is no server to be reached."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        try:
-            return client.init(request)
-        except PolicyGoneError as gone:
-            if time.monotonic() + RETRY_LONGEST_S > deadline:
-                raise DeadlineError(f"no server after {patience_s:g} s: {gone}") from gone
-            _log.info("waiting for the server: %s", gone)
-        time.sleep(RETRY_LONGEST_S)
 
 
 def _end_trial(client: EpisodeClient, reply: InitReply) -> None:
