@@ -45,6 +45,7 @@ def test_the_policy_is_told_the_conditions_before_it_is_asked(fakes: Any) -> Non
     assert (context.horizon, context.control_hz, context.instruction) == (12, 10.0, "part 0")
     assert context.policy_seed == policy_seed(0, "reach/3", 1)
     assert context.metadata["execute_steps"] == "fixed:4"
+    assert context.metadata["simulator_seed"] == fakes.episode(12).seed
 
 
 def test_every_inference_has_its_step_its_index_its_seed_and_its_time(fakes: Any) -> None:

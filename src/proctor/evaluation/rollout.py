@@ -170,7 +170,10 @@ class _Rollout:
             EpisodeContext(
                 episode_id=self.episode.id,
                 task_id=self.episode.task,
-                metadata={"execute_steps": self.settings.execute_steps},
+                metadata={
+                    "execute_steps": self.settings.execute_steps,
+                    "simulator_seed": self.episode.seed,
+                },
                 policy_seed=self.policy_seed,
                 horizon=segment.horizon if self.definition.policy_reset == "segment" else whole,
                 control_hz=self.definition.control_hz,
