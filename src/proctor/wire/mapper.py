@@ -36,13 +36,14 @@ class Mapper:
 
     def __init__(self, mapping: Mapping, benchmark: BenchmarkSpec) -> None:
         self.mapping = mapping
-        self._channels = tuple(_channels(mapping, benchmark))
+        self.channels: tuple[Channel, ...] = tuple(_channels(mapping, benchmark))
+        """What travels, in the order of the mapping."""
         self._constants = tuple(
             (parse_path(key, f"mapping {mapping.name!r}"), value) for key, value in mapping.constants.items()
         )
         self._actions = parse_path(mapping.actions, f"mapping {mapping.name!r}")
         self._refuse_unfit(benchmark)
-        self.features: tuple[str, ...] = tuple(channel.spec.name for channel in self._channels)
+        self.features: tuple[str, ...] = tuple(channel.spec.name for channel in self.channels)
         """Names of the features that travel, in the order of the mapping."""
         self.benchmark = self._seen(benchmark)
         """The benchmark as it looks from beyond the wire: what travels, at the size at which it does."""
@@ -52,7 +53,7 @@ class Mapper:
         """How images change on the way, for the record; None where they do not."""
         used = {
             channel.codec if channel.codec != "raw" else "resized"
-            for channel in self._channels
+            for channel in self.channels
             if isinstance(channel, ImageChannel) and (channel.codec != "raw" or channel.size)
         }
         return ", ".join(sorted(used)) or None
@@ -60,7 +61,7 @@ class Mapper:
     @property
     def image_shapes(self) -> tuple[tuple[int | None, ...], ...]:
         """Shapes of the frames on the wire as height, width, 3; None where the benchmark leaves one open."""
-        shapes = (c.spec.shape for c in self._channels if isinstance(c, ImageChannel))
+        shapes = (c.spec.shape for c in self.channels if isinstance(c, ImageChannel))
         return tuple(shape or (None, None, 3) for shape in shapes)
 
     def to_wire(self, features: Map[str, FeatureValue]) -> dict[str, Any]:
@@ -77,7 +78,7 @@ class Mapper:
         Raises `RequestRefusedError` naming key and feature for what is missing or does not fit.
         """
         features = {}
-        for channel in self._channels:
+        for channel in self.channels:
             try:
                 value = take(message, channel.path)
             except KeyError:
@@ -129,7 +130,7 @@ class Mapper:
         return build([(self._actions, actions)])
 
     def _values(self, features: Map[str, FeatureValue]) -> Iterator[tuple[Path, Any]]:
-        for channel in self._channels:
+        for channel in self.channels:
             value = features.get(channel.spec.name)
             if value is None:
                 raise UsageError(
@@ -141,15 +142,15 @@ class Mapper:
 
     def _seen(self, benchmark: BenchmarkSpec) -> BenchmarkSpec:
         known = {feature.name for feature in benchmark.features}
-        features = tuple(channel.spec for channel in self._channels if channel.spec.name in known)
+        features = tuple(channel.spec for channel in self.channels if channel.spec.name in known)
         return dataclasses.replace(benchmark, features=features)
 
     def _refuse_unfit(self, benchmark: BenchmarkSpec) -> None:
         where = f"mapping {self.mapping.name!r}"
-        keyed = [(channel.path, channel.key) for channel in self._channels]
+        keyed = [(channel.path, channel.key) for channel in self.channels]
         refuse_clashes([*keyed, *((path, ".".join(map(str, path))) for path, _ in self._constants)], where)
         mentioned = {name for entry in _entries(self.mapping) for name in entry.feature}
-        mentioned.update(channel.spec.name for channel in self._channels)
+        mentioned.update(channel.spec.name for channel in self.channels)
         for feature in benchmark.features:
             if feature.required and feature.name not in mentioned:
                 raise UsageError(
