@@ -26,7 +26,7 @@ _NAMES: Final = (
 DTYPES: Final[dict[str, np.dtype[Any]]] = {name: np.dtype(name).newbyteorder("<") for name in _NAMES}
 """Every dtype that travels, by its name on the wire."""
 
-Bytes = bytes | bytearray | mmap
+Bytes = bytes | bytearray | memoryview | mmap
 """What arrays are read from."""
 
 _NAME_OF: Final = {dtype: name for name, dtype in DTYPES.items()}
