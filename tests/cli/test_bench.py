@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from proctor.cli import root
+from proctor.cli.root import root
 from proctor.errors import UnknownNameError, UsageError
 
 POLICY = str(Path(__file__).parents[2] / "examples" / "policies" / "hold_still.py") + ":HoldStill"

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from proctor import errors
-from proctor.cli import NOUNS, root
 from proctor.cli._failures import explain
+from proctor.cli.root import NOUNS, root
 from proctor.errors import ProctorError
 from proctor.launch.exit_codes import ExitCode
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from proctor.cli import root
+from proctor.cli.root import root
 from proctor.coordinator.store import New, open_store
 from proctor.errors import UsageError
 from proctor.testing.stores import Clock, Driver, toy_plan, toy_record

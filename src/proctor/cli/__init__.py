@@ -1,68 +1,25 @@
 """The command line: one module per noun, no logic. `main` is the `proctor` command.
 
-Nouns are imported when they are used, so that `proctor --help` answers at once.
+`proctor serve` needs the base install alone; everything else needs what `proctor[eval]` brings.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-
-import click
-
-from proctor.cli._failures import explain
-
-NOUNS = {
-    "bench": "Benchmarks: list, show, verify, freeze, and evaluate a policy on one.",
-    "env": "Simulator environments: build, list, check.",
-    "run": "Runs: list them, show one.",
-}
-
-
-class Nouns(click.Group):
-    """A group whose commands are modules of this package."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All nouns, without importing them."""
-        return sorted(NOUNS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the noun's module and return its `group`."""
-        if name not in NOUNS:
-            return None
-        command: click.Command = import_module(f"proctor.cli.{name}").group
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest noun when one is mistyped."""
-        if args and not args[0].startswith("-") and args[0] not in NOUNS:
-            from proctor.errors import UnknownNameError
-
-            raise UnknownNameError("command", args[0], NOUNS)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the nouns from the table above."""
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(NOUNS.items()))
-
-
-@click.group(cls=Nouns, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="proctor", message="%(prog)s %(version)s")
-def root() -> None:
-    """Examine a robot policy: run it on a frozen benchmark, report a number that stays true.
-
-    \b
-    First steps:
-      proctor bench list
-      proctor bench eval aloha-sim-v1 --policy my_policy.py:MyPolicy --run first --quick
-    """
+from importlib.util import find_spec
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one message, never a traceback."""
+    if sys.argv[1:2] == ["serve"]:
+        from proctor.cli.serve import serve
+
+        sys.exit(serve(sys.argv[2:]))
+    if find_spec("click") is None:
+        sys.exit("proctor: only `proctor serve` works here; for the rest: pip install 'proctor[eval]'")
+    from proctor.cli._failures import explain
+    from proctor.cli.root import root
+
     try:
         status = root.main(standalone_mode=False)
     except BaseException as error:

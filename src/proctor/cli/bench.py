@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -68,6 +69,18 @@ def freeze(benchmark: str) -> None:
     version = find_version(benchmark)
     assert version.directory is not None
     click.echo(f"{benchmark}: frozen, {frozen(version.directory).hash}")
+
+
+@group.command()
+@click.argument("benchmark")
+@click.option("--suite", help="Named subset; the version's first by default.")
+@click.option("--representation", help="Meaning of the actions; the version's first by default.")
+def spec(benchmark: str, suite: str | None, representation: str | None) -> None:
+    """Print what a policy is told about a version, as JSON: for `proctor serve` where it is not installed."""
+    from proctor.benchmarks.spec import benchmark_spec
+
+    told = benchmark_spec(find_version(benchmark).definition, suite, representation=representation)
+    click.echo(json.dumps(told.to_dict(), indent=1))
 
 
 @group.command(name="check-policy")

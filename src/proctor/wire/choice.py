@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from proctor.errors import UsageError
-from proctor.wire.detection import check_scheme, detect
+from proctor.wire.detection import detect
 from proctor.wire.dialect import Access
-from proctor.wire.dialects import find_dialect
+from proctor.wire.dialects import check_scheme, find_dialect
 from proctor.wire.endpoint import parse_endpoint
 from proctor.wire.mapping import Mapping
 from proctor.wire.opening import Wire

@@ -14,24 +14,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from proctor.errors import DeadlineError, PolicyGoneError, ProtocolError, UnknownNameError, UsageError
+from proctor.errors import DeadlineError, PolicyGoneError, ProtocolError, UsageError
 from proctor.limits import FIRST_FRAME_TIMEOUT_S, HANDSHAKE_TIMEOUT_S, MAX_FIRST_FRAME_BYTES
 from proctor.wire.dialect import Access
 from proctor.wire.endpoint import Endpoint
 from proctor.wire.websocket.client import WebSocketClient
-
-SCHEMES_OF: Final[dict[str, tuple[str, ...]]] = {
-    "local": ("unix",),
-    "evostudio": ("unix",),
-    "episode-http": ("http", "https"),
-    "chunk-ws": ("ws", "wss"),
-    "openpi": ("ws", "wss"),
-    "roboarena": ("ws", "wss"),
-    "starvla": ("ws", "wss"),
-    "vla-eval": ("vla-eval+ws", "vla-eval+wss", "ws", "wss"),
-    "xvla": ("xvla+http", "xvla+https", "http", "https"),
-}
-"""The schemes under which each dialect is reached; a dialect that is not listed takes any."""
 
 _BY_SCHEME: Final = {
     "http": "episode-http",
@@ -65,14 +52,6 @@ def detect(endpoint: Endpoint, access: Access) -> Detected:
     if endpoint.scheme == "unix":
         return _detect_local(endpoint)
     return told_by(_first_frame(endpoint, access))
-
-
-def check_scheme(dialect: str, endpoint: Endpoint) -> None:
-    """Raise `UsageError` unless the dialect is reached under this kind of address."""
-    schemes = SCHEMES_OF.get(dialect, (endpoint.scheme,))
-    if endpoint.scheme not in schemes:
-        near = UnknownNameError("endpoint scheme", endpoint.scheme, schemes)
-        raise UsageError(f"--dialect {dialect} with {endpoint.text}: {near}")
 
 
 def told_by(frame: bytes | str) -> Detected:

@@ -1,12 +1,16 @@
-"""The dialects by name."""
+"""The dialects by name: how their servers are spoken to, and how we serve them."""
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from proctor.errors import ProtocolError
+from proctor.errors import ProtocolError, UnknownNameError, UsageError
 from proctor.plugins import Plugins
 from proctor.wire.dialect import Dialect
+from proctor.wire.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from proctor.wire.serving import ServerShell
 
 DIALECTS: Final = Plugins(
     what="dialect",
@@ -25,7 +29,47 @@ DIALECTS: Final = Plugins(
     fault=ProtocolError,
 )
 
+SHELLS: Final = Plugins(
+    what="served dialect",
+    group="proctor.servers",
+    built_in={
+        "local": "proctor.wire.local.shell:SERVER",
+        "evostudio": "proctor.wire.evostudio.server:SERVER",
+        "episode-http": "proctor.wire.episode_http.server:SERVER",
+        "chunk-ws": "proctor.wire.chunk_ws.server:SERVER",
+        "openpi": "proctor.wire.openpi.server:SERVER",
+        "roboarena": "proctor.wire.roboarena.server:SERVER",
+    },
+    fault=ProtocolError,
+)
+
+SCHEMES_OF: Final[dict[str, tuple[str, ...]]] = {
+    "local": ("unix",),
+    "evostudio": ("unix",),
+    "episode-http": ("http", "https"),
+    "chunk-ws": ("ws", "wss"),
+    "openpi": ("ws", "wss"),
+    "roboarena": ("ws", "wss"),
+    "starvla": ("ws", "wss"),
+    "vla-eval": ("vla-eval+ws", "vla-eval+wss", "ws", "wss"),
+    "xvla": ("xvla+http", "xvla+https", "http", "https"),
+}
+"""The schemes under which each dialect is reached; a dialect that is not listed takes any."""
+
 
 def find_dialect(name: str) -> Dialect:
     """Load the dialect with this name. Raises `UnknownNameError` naming the nearest one."""
     return cast(Dialect, DIALECTS.load(name))
+
+
+def find_shell(name: str) -> ServerShell:
+    """Load the server side of this dialect. Raises `UnknownNameError` for one that we do not serve."""
+    return cast(ServerShell, SHELLS.load(name))
+
+
+def check_scheme(dialect: str, endpoint: Endpoint) -> None:
+    """Raise `UsageError` unless the dialect is reached under this kind of address."""
+    schemes = SCHEMES_OF.get(dialect, (endpoint.scheme,))
+    if endpoint.scheme not in schemes:
+        near = UnknownNameError("endpoint scheme", endpoint.scheme, schemes)
+        raise UsageError(f"--dialect {dialect} with {endpoint.text}: {near}")

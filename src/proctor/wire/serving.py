@@ -144,7 +144,9 @@ class ServedPolicy:
         self.accept_batching = accept_batching
         self._context = context
         self._mapping = mapping
-        self._ended = threading.Event()
+        self._fatal: BaseException | None = None
+        self.ended = threading.Event()
+        """Set once the policy's thread has ended: it was unloaded, or ended its replica."""
         if context is not None:
             _ = self.mapper  # what does not fit is refused now
 
@@ -165,9 +167,19 @@ class ServedPolicy:
     @cached_property
     def host(self) -> PolicyHost:
         """The policy's own thread, started when it is first asked for."""
-        host = PolicyHost(self.policy, accept_batching=self.accept_batching, on_end=self._ended.set)
+        host = PolicyHost(self.policy, accept_batching=self.accept_batching, on_end=self.ended.set)
         host.start()
         return host
+
+    @property
+    def fatal(self) -> BaseException | None:
+        """What the policy ended its replica with, if it did."""
+        return self.host.fatal if "host" in self.__dict__ else self._fatal
+
+    def end(self, fatal: BaseException | None) -> None:
+        """Say that the policy has ended; only for a shell that runs it on a thread of its own making."""
+        self._fatal = fatal
+        self.ended.set()
 
     @property
     def capabilities(self) -> PolicyCapabilities:
@@ -226,10 +238,6 @@ class ServedPolicy:
     def tell(self, request: Request, owner: Owner) -> None:
         """Have a request fulfilled, whatever the answer and whenever."""
         self.host.submit(Call(request, owner, lambda answer: None))
-
-    def wait_until_ended(self, timeout_s: float | None = None) -> bool:
-        """Wait until the policy's thread ends: it was unloaded, or ended its replica. Whether it did."""
-        return self._ended.wait(timeout_s)
 
     def close(self) -> None:
         """Finish the current call and unload the policy. Waits for at most UNLOAD_TIMEOUT_S. Idempotent."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from proctor.errors import PolicyFault, UsageError
 from proctor.policy.loading import make_policy
+from proctor.wire.keywords import keyword
 from proctor.wire.local.address import default_socket_path
 from proctor.wire.local.server import PolicyServer, serve
 
@@ -53,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--policy", required=True, metavar="SPEC", help="file.py:Class or module:Class")
     parser.add_argument(
-        "--policy-arg", action="append", default=[], type=_keyword, metavar="NAME=JSON", help="keyword for it"
+        "--policy-arg", action="append", default=[], type=keyword, metavar="NAME=JSON", help="keyword for it"
     )
     parser.add_argument(
         "--policy-args-on-stdin",
@@ -67,16 +68,6 @@ def _parser() -> argparse.ArgumentParser:
         help="merge concurrent requests although the policy does not promise batch invariance",
     )
     return parser
-
-
-def _keyword(text: str) -> tuple[str, Any]:
-    name, separator, value = text.partition("=")
-    if not separator or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=JSON")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError as error:
-        raise argparse.ArgumentTypeError(f"value of {name} is not JSON: {error}") from None
 
 
 if __name__ == "__main__":

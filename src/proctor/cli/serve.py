@@ -1,0 +1,38 @@
+"""`proctor serve`: `proctor.wire.serve_command`, which here knows the benchmark versions too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.errors import UsageError
+from proctor.wire.serve_benchmark import ServedBenchmark, resolve_without_versions
+from proctor.wire.serve_command import main
+
+
+def serve(arguments: Sequence[str]) -> int:
+    """Serve until told to stop, and return the exit status."""
+    return main(arguments, resolve_version)
+
+
+def resolve_version(name: str, suite: str | None, representation: str | None) -> ServedBenchmark:
+    """A benchmark version by its id, else whatever the base install knows."""
+    from proctor.benchmarks.registry import find_version, version_ids
+    from proctor.benchmarks.spec import benchmark_spec
+
+    if name not in version_ids():
+        return resolve_without_versions(name, suite, representation)
+    try:
+        definition = find_version(name).definition
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"benchmark {name}: its files need Python 3.11 ({error}); give its contract as JSON, which"
+            f" `proctor bench spec {name}` prints there"
+        ) from None
+    return ServedBenchmark(
+        benchmark_spec(definition, suite, representation=representation),
+        {
+            "execute_steps": definition.execute_steps,
+            "control_hz": definition.control_hz,
+            "horizon": {task.id: task.horizon for task in definition.tasks},
+        },
+    )
