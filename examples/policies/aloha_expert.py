@@ -2,9 +2,10 @@
 
     proctor bench eval aloha-sim-v1 --policy examples/policies/aloha_expert.py:AlohaExpert
 
-It asks for the simulator's object poses (a privileged feature, so its runs say that they used one), plans
-where each gripper is at which control step, and lets inverse kinematics turn the plan into joint targets. It
-needs proctor's base install only.
+It asks for the simulator's object poses (a privileged feature, so its runs say that they used one) and plans
+where each gripper is at which control step. Inverse kinematics turns the plan into joint targets; with
+`representation` an end-effector one, the poses along that path are sent instead. It needs proctor's base
+install only.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from proctor.actions.rotations import (
     matrix_from_rotation_vector,
     rotation_vector_from_matrix,
 )
+from proctor.actions.xvla_ee import CONVENTIONS, ArmTarget, Convention, pack_action
 from proctor.policy import (
     ActionChunk,
     EpisodeContext,
@@ -36,8 +38,11 @@ from proctor.policy import (
 )
 
 POSES = "privileged.environment_state"
+JOINTS = "joint_abs_14"
 HORIZON = 300
 OPEN, CLOSED = 1.0, 0.0
+CLOSES_BELOW = 0.3
+"""Opening under which a gripper that can only be told to open or to close is told to close."""
 
 # How a gripper points: down at 60 degrees towards the middle of the table, or level with its fingers upright.
 LEFT_DOWN = about_y(math.radians(60))
@@ -63,9 +68,20 @@ class AlohaExpert(Policy):
 
     `look` names an image feature to ask for as well: a run then sends real frames, which nobody looks at.
     `blur_mm` is how wrong, along each axis, the poses it reads may be: with 0 it hardly ever fails.
+    `representation` is the benchmark's name of what it answers with.
     """
 
-    def __init__(self, look: str | None = None, blur_mm: float = 0.0, chunk: int = 50) -> None:
+    def __init__(
+        self,
+        look: str | None = None,
+        blur_mm: float = 0.0,
+        chunk: int = 50,
+        representation: str = JOINTS,
+    ) -> None:
+        if representation not in (JOINTS, *CONVENTIONS):
+            known = ", ".join((JOINTS, *CONVENTIONS))
+            raise ValueError(f"no plan in representation {representation!r}; only in {known}")
+        self._representation = representation
         self._look = look
         self._blur = blur_mm / 1000
         self._chunk = chunk
@@ -78,7 +94,7 @@ class AlohaExpert(Policy):
             supported_benchmarks=("aloha",),
             required_features=("state.joints", POSES, *looks),
             supported_action_chunk_sizes=(self._chunk,),
-            action_representations={"aloha": "joint_abs_14"},
+            action_representations={"aloha": self._representation},
             uses_seed=self._blur > 0,
         )
 
@@ -108,7 +124,10 @@ class AlohaExpert(Policy):
             moves = plan_insertion(first, second)
         else:
             raise ValueError(f"no plan for task {context.task_id!r}; only for transfer-cube and insertion")
-        return joint_targets(moves, context.horizon or HORIZON)
+        steps = context.horizon or HORIZON
+        if self._representation == JOINTS:
+            return joint_targets(moves, steps)
+        return end_effector_targets(moves, steps, CONVENTIONS[self._representation])
 
 
 @dataclass(frozen=True)
@@ -186,6 +205,21 @@ def joint_targets(moves: Moves, steps: int) -> NDArray[np.float32]:
     """Joint targets of both arms for every control step, (steps, 14): left arm, then right arm."""
     arms = [_arm_targets(vx300s.arm(side), moves[side], steps) for side in ("left", "right")]
     return np.concatenate(arms, axis=1).astype(np.float32)
+
+
+def end_effector_targets(moves: Moves, steps: int, convention: Convention) -> NDArray[np.float32]:
+    """Where the plan has both grippers at every control step, (steps, 20): left arm, then right arm."""
+    left, right = (_arm_poses(vx300s.arm(side), moves[side], steps) for side in ("left", "right"))
+    rows = [pack_action(*targets, convention) for targets in zip(left, right, strict=True)]
+    return np.array(rows, dtype=np.float32)
+
+
+def _arm_poses(chain: SerialChain, plan: ArmPlan, steps: int) -> list[ArmTarget]:
+    """One per control step, on the very path of the joint targets."""
+    return [
+        ArmTarget(chain.forward(joints), opening < CLOSES_BELOW)
+        for *joints, opening in _arm_targets(chain, plan, steps)
+    ]
 
 
 def _arm_targets(chain: SerialChain, plan: ArmPlan, steps: int) -> NDArray[np.float64]:

@@ -1,12 +1,13 @@
 """Looks at the aloha family from inside its simulator. Run by the environment's interpreter:
 
-    python aloha_probe.py PROBE
+    python aloha_probe.py PROBE [ARGUMENT...]
 
 prints one JSON value. The tests in `test_aloha.py` say what it must be.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import sys
@@ -19,31 +20,41 @@ import mujoco
 import numpy as np
 from gym_aloha.env import AlohaEnv
 
+from proctor.actions.kinematics import Pose
 from proctor.actions.robots import vx300s
+from proctor.actions.xvla_ee import LEGACY, PHYSICAL, ArmTarget, pack_action, unpack_state
 from proctor.benchmarks.aloha import FAMILY
+from proctor.benchmarks.aloha.commands import EndEffectorCommands
 from proctor.benchmarks.contract import Environment, Episode
 from proctor.benchmarks.definition import RenderProfile
 from proctor.benchmarks.registry import find_version
-from proctor.policy import EpisodeContext, Observation
+from proctor.benchmarks.spec import find_action
+from proctor.evaluation.protocol import RunSettings
+from proctor.evaluation.record import EpisodeRecord
+from proctor.evaluation.rollout import run_episode
+from proctor.policy import ActionChunk, EpisodeContext, Observation, PolicyCapabilities
 from proctor.policy.loading import make_policy
 from proctor.testing.benchmarks import examine
+from proctor.wire.session import SessionDescription
 
 EXPERT = str(Path(__file__).parents[2] / "examples" / "policies" / "aloha_expert.py") + ":AlohaExpert"
 VERSION = find_version("aloha-sim-v1")
 TASKS = {task.id: task for task in VERSION.definition.tasks}
 CAMERAS = {"images.top": "top", "images.angle": "angle", "images.front_close": "vis"}
 POSES = "privileged.environment_state"
+SIDES: tuple[vx300s.Side, ...] = ("left", "right")
+ARM = vx300s.arm("left")
 
 
 def episode(task: str, index: int) -> Episode:
     return next(each for each in VERSION.episodes if (each.task, each.index) == (task, index))
 
 
-def lane(task: str, profile: RenderProfile | None = None) -> Environment:
+def lane(task: str, profile: RenderProfile | None = None, representation: str | None = None) -> Environment:
     definition = VERSION.definition
     if profile is not None:
         definition = msgspec.structs.replace(definition, render=profile)
-    return FAMILY.open(definition, TASKS[task], definition.actions[0])
+    return FAMILY.open(definition, TASKS[task], find_action(definition, representation))
 
 
 def expert_actions(task: str, index: int) -> np.ndarray:
@@ -197,13 +208,72 @@ def kinematics() -> dict[str, float]:
     return worst
 
 
-def expert() -> dict[str, list[int]]:
-    """The step at which the expert succeeded in each of the fifty episodes; 0 where it did not."""
+def end_effectors() -> dict[str, float]:
+    """Largest disagreement with MuJoCo's own poses: of what a policy sees, and of what it is given."""
+    return {
+        f"{what} {quantity}": error
+        for what, pairs in (("seen", _seen_poses()), ("given", _given_poses()))
+        for quantity, error in _largest_difference(pairs).items()
+    }
+
+
+def _largest_difference(pairs: list[tuple[Pose, Pose]]) -> dict[str, float]:
+    return {
+        "position": max(float(np.abs(a.position - b.position).max()) for a, b in pairs),
+        "rotation": max(float(np.abs(a.rotation - b.rotation).max()) for a, b in pairs),
+    }
+
+
+def _model_poses(physics: Any, left: np.ndarray, right: np.ndarray) -> list[Pose]:
+    """Where the model has its end effectors: `GRIP_M` along the x axis of the gripper link."""
+    physics.data.qpos[:6], physics.data.qpos[8:14] = left, right
+    physics.forward()
+    poses = []
+    for side in SIDES:
+        body = physics.model.name2id(f"vx300s_{side}/gripper_link", "body")
+        rotation = physics.data.xmat[body].reshape(3, 3).copy()
+        poses.append(Pose(physics.data.xpos[body] + vx300s.GRIP_M * rotation[:, 0], rotation))
+    return poses
+
+
+def _seen_poses() -> list[tuple[Pose, Pose]]:
+    """What the state features say at random joints, and what the model does."""
+    environment, random, pairs = lane("transfer-cube"), np.random.default_rng(0), []
+    features = {"state.ee_rot6d": PHYSICAL, "state.ee_rot6d_legacy": LEGACY}
+    samplers = environment._chosen(features)  # type: ignore[attr-defined]
+    for _ in range(50):
+        angles = [random.uniform(ARM.low, ARM.high) for _ in SIDES]
+        model = _model_poses(environment._physics, *angles)  # type: ignore[attr-defined]
+        for name, convention in features.items():
+            seen = unpack_state(samplers[name](), convention)
+            pairs += zip([arm.pose for arm in seen], model, strict=True)
+    return pairs
+
+
+def _given_poses() -> list[tuple[Pose, Pose]]:
+    """Reachable poses sent as actions, and where the joint targets made of them put the model."""
+    environment, random, pairs = lane("transfer-cube"), np.random.default_rng(0), []
+    start = np.array(vx300s.START_JOINTS)
+    for convention in (PHYSICAL, LEGACY):
+        commands = EndEffectorCommands(convention)
+        for _ in range(25):
+            sent = [vx300s.arm(side).forward(start + random.uniform(-0.3, 0.3, 6)) for side in SIDES]
+            action = pack_action(*(ArmTarget(pose, closes=False) for pose in sent), convention)
+            commands.start(np.array([*start, 0.1] * 2))
+            joints = commands.command(action).joints
+            model = _model_poses(environment._physics, joints[:6], joints[7:13])  # type: ignore[attr-defined]
+            pairs += zip(sent, model, strict=True)
+    return pairs
+
+
+def expert(representation: str, episodes: str) -> dict[str, list[int]]:
+    """The step at which the expert succeeded in each of the first episodes; 0 where it did not."""
     found = {}
     for task in TASKS:
-        policy = make_policy(EXPERT, {})
-        environment = lane(task)
-        found[task] = [_roll_out(policy, environment, each) for each in VERSION.episodes if each.task == task]
+        policy = make_policy(EXPERT, {"representation": representation})
+        environment = lane(task, representation=representation)
+        own = [each for each in VERSION.episodes if each.task == task][: int(episodes)]
+        found[task] = [_roll_out(policy, environment, each) for each in own]
     return found
 
 
@@ -244,13 +314,105 @@ def _cube_padding() -> list[float]:
     return [float(value) for value in observation[POSES][7:]]
 
 
-def conformance() -> list[list[str]]:
-    """What the kit finds wrong."""
-    found = examine(VERSION, ["insertion"])
+class Aiming:
+    """A session whose policy sends the same action all the time."""
+
+    late_replies = 0
+
+    def __init__(self, representation: str, action: np.ndarray) -> None:
+        self._chunk = ActionChunk(np.tile(action.astype(np.float32), (10, 1)))
+        self.description = SessionDescription(
+            dialect="probe/1",
+            endpoint="probe:",
+            capabilities=PolicyCapabilities(("aloha",), ("state.joints",)),
+            action_representation=representation,
+            action_representation_source="policy",
+        )
+
+    def begin(self, context: EpisodeContext) -> None:
+        pass
+
+    def act(self, observation: Observation) -> ActionChunk:
+        return self._chunk
+
+    def end(self, episode_id: str, outcome: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _record(representation: str, action: np.ndarray, steps: int) -> EpisodeRecord:
+    start = episode("transfer-cube", 0)
+    segment = msgspec.structs.replace(start.segments[0], horizon=steps)
+    settings = RunSettings(
+        run="probe",
+        benchmark=VERSION.definition,
+        benchmark_hash=VERSION.hash,
+        run_seed=0,
+        execute_steps=VERSION.definition.execute_steps,
+        action_representation=representation,
+        policy_endpoints=(),
+        observe=("state.joints",),
+        record="none",
+        record_features=(),
+        act_timeout_s=10.0,
+        run_directory="",
+    )
+    session, start = Aiming(representation, action), msgspec.structs.replace(start, segments=(segment,))
+    return run_episode(lane("transfer-cube", representation=representation), session, start, settings)
+
+
+def unreachable(representation: str) -> dict[str, Any]:
+    """Twenty steps in which the left arm is sent 3 m up, its gripper opening, and the right one held."""
+    environment = lane("transfer-cube", representation=representation)
+    environment.begin(episode("transfer-cube", 0), ())
+    action = environment.hold_action(None)
+    action[2], action[9] = 3.0, 0.0
+    record = _record(representation, action, 20)
+    for _ in range(20):
+        joints = environment.step(action, ("state.joints",)).observation["state.joints"]
+    return {
+        "outcome": record.outcome.value,
+        "events": record.events,
+        "metrics": record.metrics,
+        "out of limits": record.actions_out_of_limits,
+        "finite": bool(np.isfinite(joints).all()),
+        "right arm moved": float(np.abs(joints[7:13] - vx300s.START_JOINTS).max()),
+        "left gripper": float(joints[6]),
+    }
+
+
+def no_rotation(representation: str) -> dict[str, Any]:
+    """The record of an episode whose policy sends six numbers that are no rotation."""
+    record = _record(representation, np.zeros(20), 20)
+    return {"outcome": record.outcome.value, "steps": record.steps, "error": record.error.message}
+
+
+def conformance(representation: str) -> list[list[str]]:
+    """What the kit finds wrong. Frames are the same whatever an action means: made for the default only."""
+    version = VERSION
+    if representation != VERSION.definition.actions[0].representation:
+        features = tuple(each for each in VERSION.definition.features if each.kind != "image")
+        definition = msgspec.structs.replace(VERSION.definition, features=features)
+        version = dataclasses.replace(VERSION, definition=definition)
+    found = examine(version, ["insertion"], [representation])
     return [[each.check, each.problem] for each in found if each.problem]
 
 
 if __name__ == "__main__":
-    probes = (frames, purity, beyond_limits, fast_profile, kinematics, expert, manners, conformance)
+    probes = (
+        frames,
+        purity,
+        beyond_limits,
+        fast_profile,
+        kinematics,
+        end_effectors,
+        expert,
+        manners,
+        unreachable,
+        no_rotation,
+        conformance,
+    )
     probe = next(each for each in probes if each.__name__ == sys.argv[1])
-    print(json.dumps(probe()))
+    print(json.dumps(probe(*sys.argv[2:])))

@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 
 from proctor.actions import find_representation
+from proctor.actions.differential_ik import REACHED_M, REACHED_RAD
 from proctor.actions.robots import vx300s
 from proctor.benchmarks.aloha import FAMILY
+from proctor.benchmarks.definition import ActionDefinition
 from proctor.benchmarks.registry import find_family, find_version
+from proctor.benchmarks.spec import find_action
 from proctor.errors import EnvironmentMissing
 from proctor.launch import environments, graphics
 
@@ -26,11 +29,12 @@ Probe = Callable[[str], Any]
 HERE = Path(__file__).parent
 VERSION = find_version("aloha-sim-v1")
 DEFINITION = VERSION.definition
+END_EFFECTORS = ["xvla_ee_rot6d_20", "xvla_ee_rot6d_20_legacy"]
 
 
 @pytest.fixture(scope="session")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
-    """What a function of `aloha_probe.py` finds in the simulator's own interpreter.
+    """What a function of `aloha_probe.py` finds in the simulator's own interpreter, given its arguments.
 
     Each runs once per test run: parallel test processes share what it found.
     """
@@ -54,7 +58,7 @@ def _run_probe(name: str) -> str:
         "PYTHONPATH": str(HERE.parents[1] / "src"),
         "MUJOCO_GL": graphics.choose().backend,
     }
-    command = [environments.interpreter("aloha"), HERE / "aloha_probe.py", name]
+    command = [environments.interpreter("aloha"), HERE / "aloha_probe.py", *name.split()]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -94,14 +98,44 @@ def test_objects_start_where_the_benchmark_places_them() -> None:
         assert z == 0.05
 
 
-def test_the_action_is_the_published_representation() -> None:
-    (action,) = DEFINITION.actions
+def test_actions_are_joints_by_default_and_end_effectors_in_two_conventions() -> None:
+    names = [action.representation for action in DEFINITION.actions]
+    assert names == ["joint_abs_14", *END_EFFECTORS]
+
+
+@pytest.mark.parametrize("action", DEFINITION.actions, ids=lambda action: action.representation)
+def test_every_action_is_the_published_representation(action: ActionDefinition) -> None:
     representation = find_representation(action.representation)
     assert (action.dimension, action.dtype) == (representation.dimension, representation.dtype)
+    assert action.limits == "pass"
+
+
+def test_limits_of_end_effectors_hold_everything_an_arm_can_reach_above_the_table() -> None:
+    """From the shoulder to the fingertips, stretched; turns and grippers have their natural ranges."""
+    length = 0.3059 + 0.2 + 0.1 + 0.069744 + vx300s.GRIP_M
+    action = find_action(DEFINITION, END_EFFECTORS[0])
+    low, high = np.array(action.low), np.array(action.high)
+    for arm, x in ((slice(0, 10), -vx300s.BASE_X_M), (slice(10, 20), vx300s.BASE_X_M)):
+        shoulder = np.array([x, vx300s.BASE_Y_M, 0.12705])
+        np.testing.assert_allclose(high[arm][:3], shoulder + length, atol=0.011)
+        np.testing.assert_allclose(low[arm][:2], shoulder[:2] - length, atol=0.011)
+        assert low[arm][2] == 0
+        assert (low[arm][3:].tolist(), high[arm][3:].tolist()) == ([-1.0] * 6 + [0.0], [1.0] * 7)
+
+
+def test_both_conventions_of_end_effectors_have_the_same_limits() -> None:
+    physical, legacy = (find_action(DEFINITION, name) for name in END_EFFECTORS)
+    assert (physical.low, physical.high) == (legacy.low, legacy.high)
+
+
+def test_each_end_effector_action_has_a_state_in_its_own_convention() -> None:
+    states = {feature.name: feature for feature in DEFINITION.features if feature.kind == "state"}
+    for name in ("state.ee_rot6d", "state.ee_rot6d_legacy"):
+        assert (states[name].dtype, states[name].shape, states[name].required) == ("float32", (20,), False)
 
 
 def test_limits_are_the_joint_ranges_of_both_arms_and_the_grippers_opening() -> None:
-    (action,) = DEFINITION.actions
+    action = DEFINITION.actions[0]
     low = [*(hinge.low for hinge in vx300s.HINGES), 0.0]
     high = [*(hinge.high for hinge in vx300s.HINGES), 1.0]
     assert list(action.low) == low * 2
@@ -179,11 +213,64 @@ def test_our_kinematics_are_the_simulators(probe: Probe, quantity: str) -> None:
 
 
 @pytest.mark.sim
+@pytest.mark.parametrize("quantity", ["position", "rotation"])
+def test_end_effectors_are_seen_where_the_simulator_has_them(probe: Probe, quantity: str) -> None:
+    """As float32."""
+    assert probe("end_effectors")[f"seen {quantity}"] < 1e-6
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(("quantity", "tolerance"), [("position", REACHED_M), ("rotation", REACHED_RAD)])
+def test_joint_targets_put_the_simulators_end_effectors_where_they_were_sent(
+    probe: Probe, quantity: str, tolerance: float
+) -> None:
+    assert probe("end_effectors")[f"given {quantity}"] < tolerance
+
+
+@pytest.mark.sim
 @pytest.mark.parametrize(("task", "least"), [("transfer-cube", 48), ("insertion", 40)])
 def test_the_expert_succeeds(probe: Probe, task: str, least: int) -> None:
-    steps = probe("expert")[task]
+    steps = probe("expert joint_abs_14 50")[task]
     assert len(steps) == 50
     assert sum(step > 0 for step in steps) >= least
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("task", ["transfer-cube", "insertion"])
+@pytest.mark.parametrize("representation", END_EFFECTORS)
+def test_the_expert_succeeds_through_end_effectors(probe: Probe, representation: str, task: str) -> None:
+    steps = probe(f"expert {representation} 5")[task]
+    assert len(steps) == 5
+    assert all(step > 0 for step in steps)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("representation", END_EFFECTORS)
+def test_an_unreachable_pose_is_in_the_record(probe: Probe, representation: str) -> None:
+    found = probe(f"unreachable {representation}")
+    assert found["events"] == {"unreachable pose: left arm": 20}
+    assert found["metrics"]["ik_failed"] == 20
+    assert found["metrics"]["ik_residual_mm"] > 1000
+    assert (found["outcome"], found["out of limits"]) == ("failure", 20)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("representation", END_EFFECTORS)
+def test_an_arm_out_of_reach_still_grips_and_leaves_the_other_alone(
+    probe: Probe, representation: str
+) -> None:
+    found = probe(f"unreachable {representation}")
+    assert found["finite"]
+    assert found["left gripper"] > 0.5
+    assert found["right arm moved"] < 0.05
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("representation", END_EFFECTORS)
+def test_six_numbers_that_are_no_rotation_are_the_policys_error(probe: Probe, representation: str) -> None:
+    found = probe(f"no_rotation {representation}")
+    assert (found["outcome"], found["steps"]) == ("policy_error", 0)
+    assert found["error"].startswith(f"{representation}: left arm: not a rotation")
 
 
 @pytest.mark.sim
@@ -193,5 +280,6 @@ def test_a_lane_keeps_its_own_promises(probe: Probe, promise: str) -> None:
 
 
 @pytest.mark.sim
-def test_the_family_conforms(probe: Probe) -> None:
-    assert probe("conformance") == []
+@pytest.mark.parametrize("representation", ["joint_abs_14", *END_EFFECTORS])
+def test_the_family_conforms(probe: Probe, representation: str) -> None:
+    assert probe(f"conformance {representation}") == []

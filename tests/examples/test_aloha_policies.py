@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 from proctor.actions.robots import vx300s
+from proctor.actions.xvla_ee import LEGACY, PHYSICAL, unpack_action
+from proctor.benchmarks.aloha.commands import ARMS
 from proctor.benchmarks.registry import find_version
 from proctor.benchmarks.spec import benchmark_spec
+from proctor.errors import PolicyLoadError
 from proctor.policy import (
     EpisodeContext,
     Observation,
     Policy,
     SessionContext,
+    negotiate_policy_action_contract,
     validate_action_chunk,
     validate_policy_capabilities,
 )
@@ -23,9 +27,12 @@ from proctor.policy.loading import make_policy
 
 POLICIES = Path(__file__).parents[2] / "examples" / "policies"
 POSES = "privileged.environment_state"
-SPEC = benchmark_spec(find_version("aloha-sim-v1").definition, privileged=(POSES,))
 CUBE = np.array([0.1, 0.5, 0.05, 1, 0, 0, 0, *[0] * 7], np.float32)
 PEG_AND_SOCKET = np.array([0.15, 0.45, 0.05, 1, 0, 0, 0, -0.15, 0.55, 0.05, 1, 0, 0, 0], np.float32)
+DEFINITION = find_version("aloha-sim-v1").definition
+SPEC = benchmark_spec(DEFINITION, privileged=(POSES,))
+END_EFFECTORS = {convention.representation: convention for convention in (PHYSICAL, LEGACY)}
+TASKS = pytest.mark.parametrize(("task", "poses"), [("transfer-cube", CUBE), ("insertion", PEG_AND_SOCKET)])
 
 
 def expert(**args: Any) -> Policy:
@@ -55,7 +62,7 @@ def test_looking_adds_the_named_image_and_nothing_else() -> None:
     assert set(looking) - set(blind) == {"images.top"}
 
 
-@pytest.mark.parametrize(("task", "poses"), [("transfer-cube", CUBE), ("insertion", PEG_AND_SOCKET)])
+@TASKS
 def test_plans_are_valid_actions_within_the_limits(task: str, poses: np.ndarray) -> None:
     policy = expert()
     policy.reset(EpisodeContext("e", task, horizon=300))
@@ -69,12 +76,56 @@ def test_plans_are_valid_actions_within_the_limits(task: str, poses: np.ndarray)
     assert np.all(actions <= np.float32(SPEC.action.high))
 
 
-@pytest.mark.parametrize(("task", "poses"), [("transfer-cube", CUBE), ("insertion", PEG_AND_SOCKET)])
+@TASKS
 def test_plans_start_at_the_start_pose_and_never_jump(task: str, poses: np.ndarray) -> None:
     actions = play(expert(), "e", task, poses)
     joints = np.delete(actions, [6, 13], axis=1)
     start = np.array([*vx300s.START_JOINTS] * 2)
     assert np.abs(np.diff(joints, axis=0, prepend=start[None])).max() < 0.2
+
+
+@pytest.mark.parametrize("name", END_EFFECTORS)
+def test_the_expert_declares_the_representation_it_was_asked_for(name: str) -> None:
+    spec = benchmark_spec(DEFINITION, representation=name, privileged=(POSES,))
+    capabilities = expert(representation=name).load(SessionContext("s", "", spec))
+    contract = negotiate_policy_action_contract(spec, capabilities)
+    assert (contract.action_representation, contract.action_representation_source) == (name, "policy")
+
+
+@TASKS
+@pytest.mark.parametrize("name", END_EFFECTORS)
+def test_end_effector_plans_are_valid_actions_within_the_limits(
+    name: str, task: str, poses: np.ndarray
+) -> None:
+    spec = benchmark_spec(DEFINITION, representation=name, privileged=(POSES,))
+    policy = expert(representation=name)
+    policy.reset(EpisodeContext("e", task, horizon=300))
+    chunk = policy.act(see("e", poses))
+    validate_action_chunk(chunk, spec)
+    assert spec.action.low is not None
+    assert spec.action.high is not None
+    actions = play(policy, "e", task, poses)
+    assert np.all(actions >= np.float32(spec.action.low))
+    assert np.all(actions <= np.float32(spec.action.high))
+
+
+@TASKS
+@pytest.mark.parametrize("name", END_EFFECTORS)
+def test_end_effector_plans_are_the_poses_of_the_joint_plans(name: str, task: str, poses: np.ndarray) -> None:
+    joints = play(expert(), "e", task, poses)
+    actions = play(expert(representation=name), "e", task, poses)
+    for step in range(0, 300, 20):
+        targets = unpack_action(actions[step], END_EFFECTORS[name])
+        for chain, first, target in zip(ARMS, (0, 7), targets, strict=True):
+            pose = chain.forward(joints[step, first : first + 6])
+            np.testing.assert_allclose(target.pose.position, pose.position, atol=1e-5)
+            np.testing.assert_allclose(target.pose.rotation, pose.rotation, atol=1e-5)
+            assert target.closes == (joints[step, first + 6] < 0.3)
+
+
+def test_a_representation_without_a_plan_is_refused_by_name() -> None:
+    with pytest.raises(PolicyLoadError, match=r"'robotwin\.qpos-v1'; only in joint_abs_14, xvla_ee_rot6d_20"):
+        expert(representation="robotwin.qpos-v1")
 
 
 def test_interleaved_episodes_get_the_plans_they_get_alone() -> None:

@@ -44,8 +44,8 @@ POSTURES: Final = (
     (0.0, -0.6, 1.0, 1.57, 0.8, 0.0),
     (0.0, -0.6, 1.0, -1.57, 0.8, 0.0),
 )
-"""Joint angles (rad) from one of which descent finds nearly every pose that an arm can take over the table: the
-elbow up, the forearm straight, turned left and turned right."""
+"""Joint angles (rad) from one of which descent finds nearly every pose that an arm can take over the table:
+the elbow up, the forearm straight, turned left and turned right."""
 
 
 def arm(side: Side, tool_m: float = GRIP_M) -> SerialChain:

@@ -10,6 +10,8 @@ from dm_control.mujoco.engine import Camera
 from dm_control.rl.control import PhysicsError
 from numpy.typing import NDArray
 
+from proctor.actions.xvla_ee import LEGACY, PHYSICAL
+from proctor.benchmarks.aloha.commands import commands_for, end_effector_state
 from proctor.benchmarks.aloha.scenes import find_scene, make_control, reset
 from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
 from proctor.benchmarks.definition import (
@@ -36,11 +38,11 @@ class AlohaEnvironment:
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """`action` is the only one there is: joint targets."""
         self._scene = find_scene(str(task.settings.get("scene")))
         self._loop = make_control(self._scene, definition.render)
         self._physics = self._loop.physics
         self._render = definition.render
+        self._commands = commands_for(action.representation)
         self._samplers = {feature.name: self._sampler(feature) for feature in definition.features}
         self._instruction = task.instruction
         self._best_reward = 0
@@ -56,18 +58,22 @@ class AlohaEnvironment:
         self._instruction = episode.segments[0].instruction
         self._best_reward = 0
         reset(self._loop, self._scene, episode.seed)
-        start = np.concatenate([self._measured_joints(), self._object_poses()])
+        joints = self._measured_joints()
+        self._commands.start(joints)
+        start = np.concatenate([joints, self._object_poses()])
         return Reset({name: sample() for name, sample in samplers.items()}, start)
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
-        """Advance 0.02 s towards the joint targets in `action` (14,).
+        """Advance 0.02 s towards the targets in `action`, which are of the lane's representation.
 
-        Never terminates by itself. The metric `best_reward` is the largest task reward so far, 0 to 4.
+        Never terminates by itself. The metric `best_reward` is the largest task reward so far, 0 to 4; events
+        and further metrics are those of `proctor.benchmarks.aloha.commands`.
         Raises `BenchmarkFault` when the physics diverges.
         """
         samplers = self._chosen(observe)
+        command = self._commands.command(action)
         try:
-            reward = int(self._loop.step(action).reward)
+            reward = int(self._loop.step(command.joints).reward)
         except PhysicsError as error:
             raise BenchmarkFault(f"gym-aloha: {error}") from error
         self._best_reward = max(self._best_reward, reward)
@@ -75,12 +81,13 @@ class AlohaEnvironment:
             terminated=False,
             success=reward == SUCCESS_REWARD,
             observation={name: sample() for name, sample in samplers.items()},
-            metrics={"best_reward": float(self._best_reward)},
+            events=command.events,
+            metrics={"best_reward": float(self._best_reward), **command.metrics},
         )
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
-        """The last targets again; before the first action, the joints where they are."""
-        return self._measured_joints().astype(np.float32) if last is None else last.copy()
+        """The last targets again; before the first action, the robot where it is."""
+        return self._commands.holding(self._measured_joints()) if last is None else last.copy()
 
     def close(self) -> None:
         """Free the model and its render context."""
@@ -100,6 +107,8 @@ class AlohaEnvironment:
             return self._camera(feature)
         samplers: dict[str, Sampler] = {
             "state.joints": lambda: self._measured_joints().astype(np.float32),
+            "state.ee_rot6d": lambda: end_effector_state(self._measured_joints(), PHYSICAL),
+            "state.ee_rot6d_legacy": lambda: end_effector_state(self._measured_joints(), LEGACY),
             "privileged.environment_state": self._padded_poses,
             "language.instruction": lambda: self._instruction,
         }
