@@ -64,7 +64,8 @@ def find_dialect(name: str) -> Dialect:
 
 def find_shell(name: str) -> ServerShell:
     """Load the server side of this dialect. Raises `UnknownNameError` for one that we do not serve."""
-    return cast(ServerShell, SHELLS.load(name))
+    shell: ServerShell = SHELLS.load(name)
+    return shell
 
 
 def check_scheme(dialect: str, endpoint: Endpoint) -> None:
