@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -7,6 +8,7 @@ from proctor.coordinator.store import New, Resume
 from proctor.errors import LeaseLostError, RequestRefusedError, StorageFault, UnknownNameError, UsageError
 from proctor.evaluation.record import Outcome
 from proctor.limits import MAX_ATTEMPTS
+from proctor.results.run_record import AttemptFault
 from proctor.testing.stores import hello_of, toy_plan, toy_record, wait
 
 
@@ -48,6 +50,25 @@ def test_faults_say_whose_and_what_they_cost(opener, database):
         (Outcome.CANCELLED, ("reach/0/0",)),
     ]
     assert [fault.worker for fault in faults] == ["w0", "w0", "w1", "w2"]
+
+
+def test_the_errors_file_says_the_same_at_once_and_after_a_crash(opener, database):
+    driver = opener(New(toy_plan(("reach",))))
+    lease = driver.claim()
+    driver.report(lease, toy_record(lease.episodes[0], Outcome.BENCHMARK_ERROR))
+    driver.release(lease)
+    driver.fail(driver.claim())
+    driver.claim("w1")
+    driver.store.close()
+    path = database.with_name("errors.jsonl")
+    written = path.read_bytes()
+    path.write_bytes(written[:-20])
+    opener(Resume(toy_plan(("reach",)))).store.close()
+    assert path.read_bytes().startswith(written)
+    lines = path.read_bytes().splitlines()
+    faults = [msgspec.json.decode(line, type=AttemptFault) for line in lines]
+    assert tuple(faults) == export_run(database, "r").faults
+    assert [fault.error and fault.error.type for fault in faults] == [None, "Released", "Broken", "Abandoned"]
 
 
 def test_quarantined_items_name_their_missing_episodes(opener, database):

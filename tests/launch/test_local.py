@@ -148,7 +148,7 @@ class TestUndisturbedRun:
     def test_the_run_directory(self, finished: Finished) -> None:
         directory = finished.results.directory
         names = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
-        assert names == {"run.db", "episodes.jsonl", "results.json", "report.md", "logs"}
+        assert names == {"run.db", "episodes.jsonl", "errors.jsonl", "results.json", "report.md", "logs"}
         logs = {path.name for path in (directory / "logs").iterdir()}
         assert logs == {"coordinator.log", "replica-0.log", "worker-0.log"}
         assert load_results(directory).outcome_hash == finished.results.outcome_hash

@@ -6,8 +6,10 @@ import hashlib
 from typing import Any
 
 import msgspec
+from sqlalchemy import RowMapping
 
 from proctor.benchmarks.contract import Episode
+from proctor.coordinator.faults import as_line, episode_fault
 from proctor.coordinator.refusals import superseded
 from proctor.coordinator.statements import attempts, episodes, events
 from proctor.coordinator.states import EventKind
@@ -30,7 +32,7 @@ def report(tx: Transaction, request: EpisodeReport) -> Accepted | Refusal:
     if mismatch:
         return _refuse(tx, EventKind.REFUSED, holder, owner["id"], record, mismatch)
     if record.outcome not in EVALUATED:
-        return _keep_error(tx, holder, owner["id"], record)
+        return _keep_error(tx, owner, record)
     return accept(tx, holder, owner["id"], record)
 
 
@@ -80,12 +82,14 @@ def _mismatch(planned: Any, item: int, record: EpisodeRecord) -> str:
     return ""
 
 
-def _keep_error(tx: Transaction, holder: Holder, attempt: int, record: EpisodeRecord) -> Accepted:
-    if tx.first(events.ERROR_REPORTED, attempt=attempt, episode=record.episode_id):
+def _keep_error(tx: Transaction, owner: RowMapping, record: EpisodeRecord) -> Accepted:
+    attempt, item, episode = owner["id"], owner["item_id"], record.episode_id
+    if tx.first(events.ERROR_REPORTED, attempt=attempt, episode=episode):
         return Accepted(stored=False)
-    tx.record(EventKind.EPISODE_ERROR, record, item=holder.item, attempt=attempt, episode=record.episode_id)
+    tx.record(EventKind.EPISODE_ERROR, record, item=item, attempt=attempt, episode=episode)
     tx.count(record.task, **{record.outcome.value: +1})
-    tx.execute(episodes.BLAME, item=holder.item, episode=record.episode_id)
+    tx.execute(episodes.BLAME, item=item, episode=episode)
+    tx.changes.faults.append(as_line(episode_fault(owner, record, tx.time)))
     return Accepted(stored=True)
 
 

@@ -11,6 +11,7 @@ from proctor.limits import LEASE_S
 
 DATABASE_FILE: Final = "run.db"
 JOURNAL_FILE: Final = "episodes.jsonl"
+ERRORS_FILE: Final = "errors.jsonl"
 
 EXIT_USAGE: Final = 2
 EXIT_FAULT: Final = 5

@@ -9,6 +9,7 @@ from sqlalchemy import RowMapping
 
 from proctor.coordinator.acceptance import accept, named
 from proctor.coordinator.crashes import crash_failures
+from proctor.coordinator.faults import as_line, attempt_fault
 from proctor.coordinator.refusals import superseded
 from proctor.coordinator.statements import attempts, episodes, items, runs
 from proctor.coordinator.states import AttemptState, EventKind, ItemState
@@ -140,6 +141,7 @@ def _end(tx: Transaction, holder: Holder, ending: _Ending) -> bool:
     if ending.blame and missing:
         tx.execute(episodes.BLAME, item=holder.item, episode=missing[0])
     _after(tx, holder, row["id"], ending)
+    tx.changes.faults.append(as_line(attempt_fault(row)))
     return True
 
 

@@ -16,14 +16,15 @@ from sqlalchemy.exc import DBAPIError
 
 from proctor.benchmarks.contract import Episode
 from proctor.coordinator.database import reading_engine, storage_fault
+from proctor.coordinator.faults import recorded_faults
 from proctor.coordinator.migrate import require_schema
 from proctor.coordinator.plan import Fingerprint
 from proctor.coordinator.statements import attempts, episodes, events, items, runs
-from proctor.coordinator.states import AttemptState, EventKind, RunState
+from proctor.coordinator.states import EventKind, RunState
 from proctor.errors import UnknownNameError, UsageError
 from proctor.evaluation.platform import NO_RENDERER
 from proctor.evaluation.protocol import RunSettings, WorkerHello
-from proctor.evaluation.record import EpisodeRecord, ErrorRecord, Outcome
+from proctor.evaluation.record import EpisodeRecord
 from proctor.results.run_record import AttemptFault, Quarantine
 
 T = TypeVar("T")
@@ -107,7 +108,7 @@ class _Reading:
             settings=msgspec.json.decode(run["settings"], type=RunSettings),
             planned=_decoded((row["spec"] for row in self.planned), Episode),
             records=_decoded((row["record"] for row in self.planned if row["record"]), EpisodeRecord),
-            faults=self.faults(),
+            faults=tuple(recorded_faults(self.rows)),
             quarantined=self.quarantined(),
             workers=self.workers(),
             refused_results=self.refused_results(),
@@ -115,14 +116,6 @@ class _Reading:
 
     def of_kind(self, kind: EventKind) -> list[RowMapping]:
         return self.rows(events.OF_KIND, kind=kind)
-
-    def faults(self) -> tuple[AttemptFault, ...]:
-        tried = {row["id"]: row for row in self.rows(attempts.ALL)}
-        errors = self.of_kind(EventKind.EPISODE_ERROR)
-        reported = [_episode_fault(tried[row["attempt_id"]], row) for row in errors]
-        faultless = (AttemptState.OPEN, AttemptState.DONE)
-        ended = [_attempt_fault(row) for row in tried.values() if row["state"] not in faultless]
-        return tuple(sorted(reported + ended, key=lambda fault: fault.at or ""))
 
     def quarantined(self) -> tuple[Quarantine, ...]:
         missing: dict[int, list[str]] = {}
@@ -167,31 +160,6 @@ def _completed(hello: WorkerHello, earlier: WorkerHello | None) -> WorkerHello:
         hello,
         packages=hello.packages or earlier.packages,
         renderer=earlier.renderer if hello.renderer == NO_RENDERER else hello.renderer,
-    )
-
-
-def _episode_fault(attempt: RowMapping, event: RowMapping) -> AttemptFault:
-    record = msgspec.json.decode(event["detail"], type=EpisodeRecord)
-    return AttemptFault(
-        item=attempt["item_id"],
-        attempt=attempt["number"],
-        outcome=record.outcome,
-        worker=attempt["worker"],
-        episodes=(record.episode_id,),
-        error=record.error,
-        at=event["at"],
-    )
-
-
-def _attempt_fault(attempt: RowMapping) -> AttemptFault:
-    return AttemptFault(
-        item=attempt["item_id"],
-        attempt=attempt["number"],
-        outcome=Outcome(attempt["fault"]),
-        worker=attempt["worker"],
-        episodes=tuple(msgspec.json.decode(attempt["missing"], type=list[str])),
-        error=msgspec.json.decode(attempt["error"], type=ErrorRecord),
-        at=attempt["ended_at"],
     )
 
 

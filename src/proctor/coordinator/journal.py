@@ -1,8 +1,11 @@
-"""`episodes.jsonl`: one line per accepted episode, in the order of acceptance, for people and their tools.
+"""Files that follow the store, one JSON line per thing that happened, for people and their tools.
 
-The store is the truth and the journal follows it: lines are appended and flushed to the disk by a thread of
-their own, just after the commit that accepted them. What a crash kept from the file is added when the run is
-opened again, and a file that says anything else than the store is rewritten.
+    episodes.jsonl   accepted episodes, in the order of acceptance
+    errors.jsonl     what kept attempts and episodes from a result, in the order it happened
+
+The store is the truth: lines are appended and flushed to the disk by a thread of their own, just after the
+commit. What a crash kept from a file is added when the run is opened again, and a file that says anything
+else than the store is rewritten.
 """
 
 from __future__ import annotations
@@ -14,25 +17,29 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proctor.durable import write_durably
+from proctor.errors import StorageFault
 
 
 class Journal:
     """Appends lines to one file."""
 
-    def __init__(self, path: Path, accepted: Iterable[str]) -> None:
-        """Open `path`, made equal to the accepted records first. Raises OSError."""
+    def __init__(self, path: Path, lines: Iterable[str]) -> None:
+        """Open `path`, made equal to the lines so far first. Raises StorageFault."""
         self.fault: OSError | None = None
         """Why the last lines could not be written. They are kept and tried again with the next ones."""
         self._path = path
-        _mend(path, accepted)
+        try:
+            _mend(path, lines)
+        except OSError as error:
+            raise StorageFault(f"{path}: cannot be written ({error.strerror})") from error
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._follow, name="journal", daemon=True)
         self._thread.start()
 
-    def append(self, records: Iterable[str]) -> None:
-        """Add accepted records (JSON without line breaks). Returns at once."""
-        for record in records:
-            self._lines.put(record)
+    def append(self, lines: Iterable[str]) -> None:
+        """Add lines (JSON without line breaks). Returns at once."""
+        for line in lines:
+            self._lines.put(line)
 
     def close(self) -> None:
         """Write what is queued, then stop. Idempotent."""
@@ -64,8 +71,8 @@ class Journal:
         return True
 
 
-def _mend(path: Path, accepted: Iterable[str]) -> None:
-    expected = _bytes(accepted)
+def _mend(path: Path, lines: Iterable[str]) -> None:
+    expected = _bytes(lines)
     found = path.read_bytes() if path.exists() else None
     if found is None or not expected.startswith(found):
         write_durably(path, expected)

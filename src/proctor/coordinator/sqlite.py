@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Executable, RowMapping
 
 from proctor.coordinator import acceptance, claims, endings
+from proctor.coordinator.configuration import ERRORS_FILE
 from proctor.coordinator.database import disconnect, reading_engine, storage_fault, writing_engine
+from proctor.coordinator.faults import as_line, recorded_faults
 from proctor.coordinator.journal import Journal
 from proctor.coordinator.leases import LeaseBook
 from proctor.coordinator.migrate import prepare
@@ -23,7 +25,6 @@ from proctor.coordinator.states import RunState
 from proctor.coordinator.store import RunStore, Start
 from proctor.coordinator.transaction import Changes, Holder, holder_of
 from proctor.coordinator.writer import Owner, Writer
-from proctor.errors import StorageFault
 from proctor.evaluation.protocol import (
     Accepted,
     AttemptRef,
@@ -59,7 +60,7 @@ class SqliteStore(RunStore):
         self.epoch, self.settings = owner.epoch, owner.settings
         self._owner, self._path, self._leases, self._roster = owner, path, leases, roster
         self._reader = reading_engine(path)
-        self._journal = None if journal is None else _open_journal(journal, connection, owner)
+        self._journals = None if journal is None else _journals(journal, connection, owner)
         row = connection.execute(runs.OWNER, {"the_run": owner.run_id}).one()
         self._cancelled = row.state == RunState.CANCELLED
         held = connection.execute(attempts.ALL_OPEN, {"the_run": owner.run_id})
@@ -162,27 +163,32 @@ class SqliteStore(RunStore):
         """See RunStore."""
         self._writer.close()
         self._reader.dispose()
-        if self._journal is not None:
-            self._journal.close()
+        for journal in self._journals or ():
+            journal.close()
 
     def _committed(self, changes: Changes) -> None:
         self._leases.grant(changes.granted)
         self._leases.end(changes.ended)
         self._cancelled = self._cancelled or changes.cancelled
-        if self._journal is not None:
-            self._journal.append(changes.accepted)
+        if self._journals is not None:
+            episodes_journal, errors_journal = self._journals
+            episodes_journal.append(changes.accepted)
+            errors_journal.append(changes.faults)
 
     def _fault(self) -> str | None:
-        fault = self._writer.fault or (self._journal and self._journal.fault)
-        return None if fault is None else str(fault)
+        faults = (self._writer.fault, *(journal.fault for journal in self._journals or ()))
+        return next((str(fault) for fault in faults if fault is not None), None)
 
 
-def _open_journal(path: Path, connection: Connection, owner: Owner) -> Journal:
+def _journals(path: Path, connection: Connection, owner: Owner) -> tuple[Journal, Journal]:
     accepted = connection.scalars(episodes.ACCEPTED, {"the_run": owner.run_id}).all()
-    try:
-        return Journal(path, accepted)
-    except OSError as error:
-        raise StorageFault(f"{path}: cannot be written ({error.strerror})") from error
+
+    def rows(statement: Executable, **values: Any) -> list[RowMapping]:
+        named = {f"the_{name}": value for name, value in values.items()}
+        return list(connection.execute(statement, {"the_run": owner.run_id, **named}).mappings())
+
+    faults = map(as_line, recorded_faults(rows))
+    return Journal(path, accepted), Journal(path.with_name(ERRORS_FILE), faults)
 
 
 def _done(value: T) -> Future[T]:

@@ -149,8 +149,8 @@ def open_store(
 ) -> RunStore:
     """Open the store at `sqlite:///PATH` and take the run over.
 
-    `journal` is the file that follows accepted episodes. Raises UsageError (unknown back end, wrong run or
-    plan, newer schema) or StorageFault.
+    `journal` is the file that follows accepted episodes; `errors.jsonl` beside it follows faults. Raises
+    UsageError (unknown back end, wrong run or plan, newer schema) or StorageFault.
     """
     scheme, separator, rest = url.partition(":///")
     if not separator or scheme != "sqlite":

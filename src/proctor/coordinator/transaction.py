@@ -47,6 +47,7 @@ class Changes:
     granted: list[Holder] = field(default_factory=list)
     ended: list[Holder] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     cancelled: bool = False
 
 

@@ -26,7 +26,7 @@ _owned = (
     attempt.c.state == AttemptState.OPEN,
 )
 
-OWNED = select(attempt.c.id, attempt.c.number).where(*_owned)
+OWNED = select(attempt).where(*_owned)
 
 FINISH = (
     update(attempt)
@@ -46,7 +46,7 @@ END = (
         missing=the("the_missing"),
         ended_at=the("the_time"),
     )
-    .returning(attempt.c.id, attempt.c.number)
+    .returning(attempt)
 )
 
 BY_TOKEN = select(attempt).where(
