@@ -1,12 +1,15 @@
 """Mappings that come with proctor: the terms of servers that people run.
 
 A key's feature candidates are tried in order, so that one preset serves several benchmarks. Which feature was
-taken is recorded with the run.
+taken is recorded with the run. A preset whose numbers have one meaning names the action representation: a
+benchmark that lacks it is refused.
 """
 
 from __future__ import annotations
 
 from typing import Final, Literal
+
+import msgspec
 
 from proctor.wire.mapping import ImageMapping, Mapping, StateMapping
 
@@ -41,6 +44,26 @@ def _openpi(key: str, feature: tuple[str, ...], *, optional: bool = False) -> Im
 def _aloha(key: str, feature: tuple[str, ...], *, optional: bool = False) -> ImageMapping:
     return _camera(f"images.{key}", feature, size=(224, 224), how="pad", layout="chw", optional=optional)
 
+
+def _jpeg(key: str, feature: tuple[str, ...], *, optional: bool = False) -> ImageMapping:
+    return _camera(key, feature, codec="jpeg:85", optional=optional)
+
+
+_EMBODYBENCH: Final = Mapping(
+    name="embodybench",
+    images=(
+        _jpeg("image_countertop", _FIRST),
+        _jpeg(
+            "image_wrist_left",
+            (*_LEFT_WRIST, "images.secondary", "images.front_close"),
+            optional=True,
+        ),
+        _jpeg("image_wrist_right", (*_RIGHT_WRIST, "images.quaternary", "images.angle"), optional=True),
+    ),
+    states=(StateMapping(key="state", feature=_STATE, dtype="float64"),),
+    instruction="instruction",
+    actions="action",
+)
 
 CANONICAL: Final = "canonical"
 """Name of the mapping in which features travel under their own names, unchanged."""
@@ -121,26 +144,12 @@ _ALL: Final = (
         states=(StateMapping(key="state", feature=("state.joints_gripper", *_STATE)),),
         instruction="prompt",
     ),
-    Mapping(
-        name="embodybench",
-        images=(
-            _camera("image_countertop", _FIRST, codec="jpeg:85"),
-            _camera(
-                "image_wrist_left",
-                (*_LEFT_WRIST, "images.secondary", "images.front_close"),
-                codec="jpeg:85",
-                optional=True,
-            ),
-            _camera(
-                "image_wrist_right",
-                (*_RIGHT_WRIST, "images.quaternary", "images.angle"),
-                codec="jpeg:85",
-                optional=True,
-            ),
-        ),
-        states=(StateMapping(key="state", feature=_STATE, dtype="float64"),),
-        instruction="instruction",
-        actions="action",
+    _EMBODYBENCH,
+    msgspec.structs.replace(
+        _EMBODYBENCH,
+        name="embodybench-ee",
+        states=(StateMapping(key="state", feature=("state.ee_rot6d", *_STATE), dtype="float64"),),
+        action_representation="xvla_ee_rot6d_20",
     ),
     Mapping(
         name="xvla-robotwin",
@@ -149,9 +158,10 @@ _ALL: Final = (
             _camera("image1", _LEFT_WRIST, optional=True),
             _camera("image2", _RIGHT_WRIST, optional=True),
         ),
-        states=(StateMapping(key="proprio", feature=("state.ee_rot6d_legacy", "state.ee_rot6d", *_STATE)),),
+        states=(StateMapping(key="proprio", feature=("state.ee_rot6d_legacy", *_STATE)),),
         instruction="language_instruction",
         actions="action",
+        action_representation="xvla_ee_rot6d_20_legacy",
         constants={"domain_id": 6},
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from http import HTTPStatus
+from http.client import responses
 from typing import Final
 
 import h11
@@ -163,4 +163,4 @@ def _too_large(limit: int) -> Answer:
 
 
 def _reason(status: int) -> bytes:
-    return HTTPStatus(status).phrase.encode("ascii")
+    return responses.get(status, "").encode("ascii")
