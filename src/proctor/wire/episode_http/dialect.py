@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import structs
-
 from proctor.errors import (
     DeadlineError,
     PolicyFault,
@@ -35,13 +33,6 @@ from proctor.wire.session import SessionDescription
 NAME: Final = "episode-http"
 DEFAULT_MAPPING: Final = "embodybench"
 CANNOT: Final[tuple[Lack, ...]] = ("load", "batch", "declared capabilities")
-
-_STATE_OF: Final = {
-    "joint_abs_14": "state.joints",
-    "xvla_ee_rot6d_20": "state.ee_rot6d",
-    "xvla_ee_rot6d_20_legacy": "state.ee_rot6d_legacy",
-}
-"""The state that the protocol sends with each of its action spaces."""
 
 _log = logging.getLogger(__name__)
 
@@ -116,16 +107,12 @@ DIALECT: Final = EpisodeHttpDialect()
 
 
 def mapper_for(mapping: Mapping | None, benchmark: BenchmarkSpec) -> Mapper:
-    """The mapping, its state following the action space where it is the protocol's own, applied.
+    """The mapping, or the protocol's own in joint space, applied.
 
     Raises `UsageError` for one that does not fit the benchmark, or that JSON cannot carry.
     """
     chosen = PRESETS[DEFAULT_MAPPING] if mapping is None else mapping
     check_mapping(chosen)
-    state = _STATE_OF.get(benchmark.action.name)
-    if chosen == PRESETS[DEFAULT_MAPPING] and state is not None:
-        states = (structs.replace(entry, feature=(state, *entry.feature)) for entry in chosen.states)
-        chosen = structs.replace(chosen, states=tuple(states))
     return Mapper(chosen, benchmark)
 
 
