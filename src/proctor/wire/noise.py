@@ -17,12 +17,23 @@ from proctor.errors import ProtocolError
 from proctor.limits import MAX_ARRAY_BYTES, MAX_ARRAY_RANK
 
 
-def noise_tensor(seed: int, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Standard normal float32 of this shape. `seed` in [0, 2**63).
+class NoiseSource:
+    """Draws tensors one after the other. Used by one thread; making one takes longer than drawing from it."""
 
-    Raises `ProtocolError` for a shape that no server may ask for: the shape comes from its handshake.
-    """
-    if not 1 <= len(shape) <= MAX_ARRAY_RANK or min(shape) < 1 or 4 * math.prod(shape) > MAX_ARRAY_BYTES:
-        raise ProtocolError(f"noise of shape {shape} is not drawn")
-    generator = np.random.RandomState([seed & 0xFFFFFFFF, seed >> 32])
-    return generator.standard_normal(shape).astype(np.float32)
+    def __init__(self) -> None:
+        self._generator = np.random.RandomState(0)
+
+    def draw(self, seed: int, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """Standard normal float32 of this shape, whatever was drawn before. `seed` in [0, 2**63).
+
+        Raises `ProtocolError` for a shape that no server may ask for: the shape comes from its handshake.
+        """
+        if not 1 <= len(shape) <= MAX_ARRAY_RANK or min(shape) < 1 or 4 * math.prod(shape) > MAX_ARRAY_BYTES:
+            raise ProtocolError(f"noise of shape {shape} is not drawn")
+        self._generator.seed([seed & 0xFFFFFFFF, seed >> 32])
+        return self._generator.standard_normal(shape).astype(np.float32)
+
+
+def noise_tensor(seed: int, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """One tensor, as `NoiseSource.draw` draws it."""
+    return NoiseSource().draw(seed, shape)

@@ -13,7 +13,7 @@ from proctor.policy.context import EpisodeContext
 from proctor.policy.observation import Observation
 from proctor.wire.chunk_ws.handshake import check_fit, read_handshake
 from proctor.wire.mapper import Mapper
-from proctor.wire.noise import noise_tensor
+from proctor.wire.noise import NoiseSource
 from proctor.wire.numpy_msgpack import Packer
 from proctor.wire.websocket.exchange import Metadata, read_reply
 
@@ -33,6 +33,7 @@ class ChunkExchange:
         self._noise_shape = (handshake.action_horizon, handshake.action_dim)
         self._mapper = mapper
         self._packer = Packer()
+        self._noise = NoiseSource()
 
     def opening(self, context: EpisodeContext) -> None:
         """Nothing is said."""
@@ -47,7 +48,7 @@ class ChunkExchange:
                 "an observation for this server needs a seed, from which noise is drawn"
             )
         message = self._mapper.to_wire(observation.features)
-        message[NOISE] = noise_tensor(observation.seed, self._noise_shape)
+        message[NOISE] = self._noise.draw(observation.seed, self._noise_shape)
         return self._packer.pack(message)
 
     def chunk(self, frame: bytes | str) -> ActionChunk:

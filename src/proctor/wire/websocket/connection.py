@@ -125,6 +125,11 @@ class Connection:
             self._protocol.send_close(code, reason)
             self._forward()
 
+    def hang_up(self) -> None:
+        """End the connection under whoever reads it. Never raises."""
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
     def abort(self) -> None:
         """Close the socket. Idempotent, never raises."""
         with contextlib.suppress(OSError):

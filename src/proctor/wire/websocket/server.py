@@ -2,6 +2,7 @@
 
 A connection's episodes belong to it: they end when it does. What a request does to the policy is asked for
 without waiting, so a client's pings are answered, and other clients served, however long an inference takes.
+The answer is sent by the policy's thread itself, which saves waking another; it never waits for a socket.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class _Client:
     full: bool
     left: bool = False
     pending: _Pending | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held by whoever uses the connection."""
 
     def fileno(self) -> int:
         return self.connection.fileno()
@@ -81,7 +84,8 @@ class WebSocketServer:
         self._name = f"[{address.host}]" if ":" in address.host else address.host
         self._poller: Poller[_Client | socket.socket] = Poller()
         self._poller.watch(self._listener, select.POLLIN)
-        self._answers: deque[tuple[_Pending, Answer]] = deque()
+        self._unsent: deque[_Client] = deque()
+        """Clients to whom the policy's thread could not send all that it had to say."""
         self._stopping = False
         self._swept = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="websocket-io", daemon=True)
@@ -114,32 +118,33 @@ class WebSocketServer:
                 self._guarded(item, partial(self._serve, item, events))
             elif not self._stopping:
                 self._accept(item)
-        while self._answers:
-            pending, answer = self._answers.popleft()
-            self._guarded(pending.client, partial(self._receive_answer, pending, answer))
+        while self._unsent:
+            self._guarded(self._unsent.popleft(), lambda: None)
         now = time.monotonic()
         if now - self._swept > _TURN_S:
             self._swept = now
             for client in self._clients():
-                if client.connection.overdue(now):
-                    self._drop(client)
+                with client.lock:
+                    if client.connection.overdue(now):
+                        self._drop(client)
 
     def _clients(self) -> list[_Client]:
         return [item for item in self._poller.items if isinstance(item, _Client)]
 
     def _guarded(self, client: _Client, action: Callable[[], None]) -> None:
         """Do something for a client that is still there; drop it where the connection is over."""
-        if client.left:
-            return
-        try:
-            action()
-        except (EOFError, OSError):
-            self._drop(client)
-        except Exception:
-            _log.exception("dropping a connection")
-            self._drop(client)
-        else:
-            self._poller.watch(client, client.connection.interest())
+        with client.lock:
+            if client.left:
+                return
+            try:
+                action()
+            except (EOFError, OSError):
+                self._drop(client)
+            except Exception:
+                _log.exception("dropping a connection")
+                self._drop(client)
+            else:
+                self._poller.watch(client, client.connection.interest())
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -185,11 +190,6 @@ class WebSocketServer:
         if not turn.requests:
             self._reply(pending)
 
-    def _receive_answer(self, pending: _Pending, answer: Answer) -> None:
-        pending.answers.append(answer)
-        if len(pending.answers) == len(pending.turn.requests):
-            self._reply(pending)
-
     def _reply(self, pending: _Pending) -> None:
         pending.client.pending = None
         reply = pending.reply()
@@ -217,7 +217,8 @@ class WebSocketServer:
 
     def _leave(self) -> None:
         for client in self._clients():
-            self._drop(client)
+            with client.lock:
+                self._drop(client)
         self._poller.forget(self._listener)
         self._listener.close()
         self._poller.close()
@@ -225,7 +226,23 @@ class WebSocketServer:
     # --- the policy's thread -------------------------------------------------------------------------
 
     def _bring(self, pending: _Pending, answer: Answer) -> None:
-        self._answers.append((pending, answer))
+        pending.answers.append(answer)
+        if len(pending.answers) < len(pending.turn.requests):
+            return
+        client = pending.client
+        with client.lock:
+            if client.left:
+                return
+            try:
+                self._reply(pending)
+            except Exception as error:  # the policy's thread goes on, whatever became of a connection
+                _log.log(
+                    logging.INFO if isinstance(error, OSError) else logging.ERROR, "no answer: %r", error
+                )
+                client.connection.hang_up()
+            if client.connection.interest() == select.POLLIN:
+                return
+        self._unsent.append(client)
         self._poller.wake()
 
 
