@@ -10,7 +10,6 @@ from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.spec import BenchmarkSpec
 from proctor.wire.dialect import Lack
 from proctor.wire.endpoint import Endpoint
-from proctor.wire.images import encoder_name
 from proctor.wire.mapper import Mapper
 from proctor.wire.session import SessionDescription
 
@@ -56,7 +55,7 @@ def describe(
         chunk_owner=chunk_owner,
         seeds=seeds,
         mapping=mapper.mapping.name,
-        codec=None if mapper.codec is None else f"{mapper.codec} ({encoder_name()})",
+        codec=mapper.codec,
         cannot=cannot,
         details=dict(details or {}),
     )

@@ -20,6 +20,7 @@ from proctor.policy.observation import FeatureValue
 from proctor.policy.spec import BenchmarkSpec, FeatureKind, FeatureSpec
 from proctor.policy.validation import PRIVILEGED, validate_action_chunk
 from proctor.wire.channels import Channel, ImageChannel, StateChannel, TextChannel, numbers
+from proctor.wire.images import encoder_name
 from proctor.wire.mapping import ImageMapping, Mapping, StateMapping
 from proctor.wire.paths import Path, build, parse_path, refuse_clashes, take
 
@@ -31,11 +32,14 @@ class Mapper:
     """Puts observations of `benchmark` into the terms of `mapping`, and takes messages apart.
 
     Raises `UsageError` for a mapping that does not fit the benchmark: a required feature that it does not
-    mention, an entry for which the benchmark has no feature, a key that is used twice.
+    mention, an entry for which the benchmark has no feature, a key that is used twice; and where frames
+    change on the way and Pillow is missing.
     """
 
     def __init__(self, mapping: Mapping, benchmark: BenchmarkSpec) -> None:
         self.mapping = mapping
+        if mapping.changes_images:
+            encoder_name()  # without an encoder nothing can be sent: say so now
         self.channels: tuple[Channel, ...] = tuple(_channels(mapping, benchmark))
         """What travels, in the order of the mapping."""
         self._constants = tuple(
@@ -65,7 +69,7 @@ class Mapper:
         return tuple(shape or (None, None, 3) for shape in shapes)
 
     def to_wire(self, features: Map[str, FeatureValue]) -> dict[str, Any]:
-        """The message for these features, constants included.
+        """The message for these features, constants included; without what is optional and missing.
 
         Images are arrays or encoded bytes, states arrays, the instruction text. Raises `UsageError` naming a
         feature that is missing.
@@ -133,6 +137,8 @@ class Mapper:
         for channel in self.channels:
             value = features.get(channel.spec.name)
             if value is None:
+                if channel.optional:
+                    continue
                 raise UsageError(
                     f"mapping {self.mapping.name!r} sends {channel.spec.name!r}, which the observation lacks;"
                     f" it has {', '.join(sorted(features)) or '(none)'}"
@@ -225,10 +231,10 @@ def _instruction(mapping: Mapping, benchmark: BenchmarkSpec) -> Iterator[Channel
 def _canonical(feature: FeatureSpec) -> Channel:
     path = parse_path(feature.name, "canonical name")
     if feature.kind is FeatureKind.LANGUAGE:
-        return TextChannel(feature, path, feature.name)
+        return TextChannel(feature, path, feature.name, not feature.required)
     if feature.kind is FeatureKind.STATE:
-        return StateChannel(feature, path, feature.name, False, None, None)
-    return ImageChannel(feature, path, feature.name, False, None, "stretch", "hwc", "raw")
+        return StateChannel(feature, path, feature.name, not feature.required, None, None)
+    return ImageChannel(feature, path, feature.name, not feature.required, None, "stretch", "hwc", "raw")
 
 
 def _keys(message: Map[str, Any]) -> str:

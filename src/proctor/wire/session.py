@@ -41,7 +41,7 @@ class SessionDescription(msgspec.Struct, frozen=True):
     mapping: str | None = None
     """Name of the mapping in use; None where features travel under their own names."""
     codec: str | None = None
-    """How images change on the wire, and what encodes them; None where they do not."""
+    """How images change on the wire; None where they do not. Each worker records what encodes them there."""
     cannot: tuple[str, ...] = ()
     """What this wire cannot carry: `proctor.wire.dialect.Lack`."""
     details: dict[str, Any] = {}
