@@ -24,6 +24,7 @@ from proctor.errors import (
     RequestRefusedError,
     UsageError,
 )
+from proctor.policy import PolicyCapabilities
 from proctor.testing.dialects import PROBE_SPEC, probe_context, probe_episode, probe_observation
 from proctor.wire.dialect import Access
 from proctor.wire.endpoint import parse_endpoint
@@ -151,7 +152,6 @@ class TestReplies:
         late.set()
         assert ask(client).state == "in time"
         assert puppet.connections == 2
-        assert client.late_replies == 1
 
     @pytest.mark.parametrize(
         "reply",
@@ -395,3 +395,31 @@ class TestPrepare:
         with pytest.raises(UsageError, match=problem) as caught:
             DIALECT.prepare(parse_endpoint(endpoint), probe_context(), mapping, access, timeout_s=1)
         assert "secret" not in str(caught.value)
+
+    def test_what_proctors_own_server_has_loaded_is_taken_as_it_is(self, serve: Serve, path: Path) -> None:
+        declared = PolicyCapabilities(("probe",), ("state.pose",), uses_seed=True)
+        health = {
+            "benchmark": PROBE_SPEC.to_dict(),
+            "capabilities": declared.to_dict(),
+            "checkpoint_path": "",
+        }
+        serve(lambda request: done(request, state="ready", **health))
+        description = self.prepare(path)
+        assert description.capabilities == declared
+        assert description.seeds == "used"
+
+    @pytest.mark.parametrize(
+        ("change", "problem"),
+        [
+            ({"checkpoint_path": "/other"}, "checkpoint_path is '/other', not ''"),
+            ({"benchmark": {**PROBE_SPEC.to_dict(), "suite": "half"}}, "suite is 'half', not 'all'"),
+        ],
+    )
+    def test_what_it_has_loaded_for_something_else_is_refused(
+        self, serve: Serve, path: Path, change: dict[str, Any], problem: str
+    ) -> None:
+        declared = PolicyCapabilities(("probe",), ("state.pose",)).to_dict()
+        health = {"benchmark": PROBE_SPEC.to_dict(), "capabilities": declared, **change}
+        serve(lambda request: done(request, state="ready", **health))
+        with pytest.raises(PolicyLoadError, match=problem):
+            self.prepare(path)

@@ -70,7 +70,7 @@ class EvoStudioClient:
 
     def __init__(self, path: str) -> None:
         self.late_replies = 0
-        """Replies that were dropped: nobody waits for them any more."""
+        """Replies that were dropped: they answered nothing that was waited for."""
         self._path = path
         self._socket: socket.socket | None = None
         self._reader = FrameReader()
@@ -91,8 +91,7 @@ class EvoStudioClient:
             self._send(frame, deadline)
             return self._await(request_id, operation, kind, deadline)
         except TimeoutError:
-            self.late_replies += 1
-            self.close()
+            self.close()  # a late reply comes on a connection that is closed, and is never read
             raise DeadlineError(f"{self._path}: {operation} was not answered within {timeout_s} s") from None
         except OSError as error:
             self.close()

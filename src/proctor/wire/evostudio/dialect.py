@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable
 from collections.abc import Mapping as Map
@@ -65,7 +66,7 @@ class EvoStudioDialect:
                 capabilities = _load(client, context, max(deadline - time.monotonic(), HEALTH_TIMEOUT_S))
                 health = _settled_health(client, endpoint, deadline)
             else:
-                capabilities = _loaded_before(endpoint, health, context.benchmark)
+                capabilities = _loaded_before(endpoint, health, context)
         return _describe(endpoint, context.benchmark, capabilities, health.batching)
 
     def open_session(
@@ -125,8 +126,11 @@ def _settled_health(client: EvoStudioClient, endpoint: Endpoint, deadline: float
 
 
 def _load(client: EvoStudioClient, context: SessionContext, timeout_s: float) -> dict[str, Any]:
+    # The SDK's specs have one action and refuse what they do not know.
+    benchmark = dataclasses.replace(context.benchmark, alternatives=())
+    bare = dataclasses.replace(context, benchmark=benchmark)
     try:
-        return client.ask("load", {"context": context.to_dict()}, m.LoadResult, timeout_s).capabilities
+        return client.ask("load", {"context": bare.to_dict()}, m.LoadResult, timeout_s).capabilities
     except EvoStudioRemoteError as error:
         raise error.fault() from error
 
@@ -158,8 +162,8 @@ def _seeds(declared: Map[str, Any]) -> Literal["used", "unused", "unknown"]:
     return "used" if declared[_USES_SEED] else "unused"
 
 
-def _loaded_before(endpoint: Endpoint, health: m.HealthResult, wanted: BenchmarkSpec) -> dict[str, Any]:
-    """What somebody had loaded already. Raises `PolicyLoadError` unless it is known to be for `wanted`."""
+def _loaded_before(endpoint: Endpoint, health: m.HealthResult, wanted: SessionContext) -> dict[str, Any]:
+    """What somebody had loaded already. Raises `PolicyLoadError` unless it is known to be what is wanted."""
     if health.state != PolicyState.READY.value:
         raise PolicyLoadError(f"{endpoint.text}: the policy is {health.state}; start the server anew")
     if health.capabilities is None or health.benchmark is None:
@@ -168,12 +172,16 @@ def _loaded_before(endpoint: Endpoint, health: m.HealthResult, wanted: Benchmark
             " start the server anew"
         )
     loaded = _understood(BenchmarkSpec.from_dict, health.benchmark)
-    for field in ("name", "suite", "protocol_version", "action"):
-        mine, theirs = getattr(wanted, field), getattr(loaded, field)
+    compared = {
+        name: (getattr(wanted.benchmark, name), getattr(loaded, name))
+        for name in ("name", "suite", "protocol_version", "action")
+    }
+    compared["checkpoint_path"] = (wanted.checkpoint_path, health.checkpoint_path)
+    for name, (mine, theirs) in compared.items():
         if mine != theirs:
             raise PolicyLoadError(
-                f"{endpoint.text}: the policy was loaded for another benchmark:"
-                f" {field} is {theirs}, not {mine}"
+                f"{endpoint.text}: the policy was loaded for something else:"
+                f" {name} is {theirs!r}, not {mine!r}; start the server anew"
             )
     return health.capabilities
 

@@ -118,6 +118,7 @@ class HealthResult(_Message, frozen=True):
     benchmark: dict[str, Any] | None = None
     capabilities: dict[str, Any] | None = None
     batching: str = "none"
+    checkpoint_path: str = ""
 
 
 class LoadResult(_Message, frozen=True):

@@ -124,6 +124,7 @@ class Operations:
             "benchmark": None if benchmark is None else benchmark.to_dict(),
             "capabilities": None if capabilities is None else capabilities.to_dict(),
             "batching": self._host.batching,
+            "checkpoint_path": self._host.checkpoint_path,
         }
 
     def _load(self, payload: msgspec.Raw, guest: Guest) -> _Result:
