@@ -53,6 +53,17 @@ def test_the_action_is_the_default_one() -> None:
     assert spec.default_action_representation == "toy.velocity-v1"
 
 
+def test_the_other_actions_are_alternatives() -> None:
+    definition = replace(DEFINITION, actions=(*DEFINITION.actions, SECOND))
+    by_default = benchmark_spec(definition)
+    assert [(action.name, action.dimension) for action in by_default.alternatives] == [("toy.other-v1", 1)]
+    assert benchmark_spec(definition, representation="toy.other-v1") == by_default.using("toy.other-v1")
+
+
+def test_a_benchmark_with_one_action_has_no_alternatives() -> None:
+    assert benchmark_spec(DEFINITION).alternatives == ()
+
+
 def test_the_action_is_that_of_the_named_representation() -> None:
     definition = replace(DEFINITION, actions=(*DEFINITION.actions, SECOND))
     assert benchmark_spec(definition, representation="toy.other-v1").action.dimension == 1

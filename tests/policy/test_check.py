@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from proctor.policy import (
     ActionChunk,
+    ActionSpec,
     EpisodeContext,
     Observation,
     Policy,
@@ -73,6 +75,23 @@ def test_a_sound_policy_passes_every_check_in_order() -> None:
         ("unload", "pass"),
     ]
     assert all(check.detail and not check.mend for check in found)
+
+
+def test_answers_are_held_to_the_representation_the_policy_chose() -> None:
+    class Chooses(Sound):
+        declared: ClassVar[dict[str, Any]] = {"action_representations": {"metaworld": "metaworld.five-v1"}}
+
+        def act(self, observation: Observation) -> ActionChunk:
+            return ActionChunk(np.zeros((1, 5), np.float32))
+
+    names = (*SPEC.supported_action_representations, "metaworld.five-v1")
+    spec = dataclasses.replace(
+        SPEC,
+        supported_action_representations=names,
+        alternatives=(ActionSpec("metaworld.five-v1", dimension=5),),
+    )
+    found = {check.name: check.verdict for check in check_policy(Chooses(), spec)}
+    assert found["action-dimension"] == "pass"
 
 
 def test_nothing_is_kept_of_the_episodes_played() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +11,24 @@ import numpy as np
 import pytest
 
 from proctor.limits import EPISODE_TTL_S, MAX_ERROR_TEXT
-from proctor.policy import ActionChunk, Observation, PolicyCapabilities, PolicyState, SessionContext
+from proctor.policy import (
+    ActionChunk,
+    ActionSpec,
+    Observation,
+    PolicyCapabilities,
+    PolicyState,
+    SessionContext,
+)
 from proctor.policy.calls import Act, ActBatch, Answer, EndEpisode, Failure, Load, Request, Reset, Unload
 from proctor.policy.replica import Replica
-from proctor.testing.dialects import FAULTS, ProbePolicy, probe_context, probe_episode, probe_observation
+from proctor.testing.dialects import (
+    FAULTS,
+    PROBE_SPEC,
+    ProbePolicy,
+    probe_context,
+    probe_episode,
+    probe_observation,
+)
 
 
 class Connection:
@@ -159,6 +174,45 @@ class TestLoad:
         assert answer.message.startswith(message)
         assert replica.state is PolicyState.FAILED
         assert code(replica.answer(Load(probe_context()), MINE)) == "refused"
+
+
+class TestRepresentation:
+    """A policy may answer in another representation than the one in use when it was loaded."""
+
+    @pytest.fixture
+    def answering_four(
+        self, replica: Replica, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch
+    ) -> Replica:
+        def load(context: SessionContext) -> PolicyCapabilities:
+            return PolicyCapabilities(
+                ("probe",), ("state.pose",), action_representations={"probe": "probe.four-v1"}
+            )
+
+        monkeypatch.setattr(probe, "load", load)
+        four = ActionSpec("probe.four-v1", dimension=4)
+        names = (*PROBE_SPEC.supported_action_representations, "probe.four-v1")
+        benchmark = dataclasses.replace(
+            PROBE_SPEC, supported_action_representations=names, alternatives=(four,)
+        )
+        assert not isinstance(replica.answer(Load(SessionContext("probe", "", benchmark)), MINE), Failure)
+        replica.answer(Reset(probe_episode("a")), MINE)
+        return replica
+
+    def test_its_action_is_the_one_in_use(self, answering_four: Replica) -> None:
+        assert answering_four.benchmark is not None
+        assert answering_four.benchmark.action.name == "probe.four-v1"
+
+    @pytest.mark.parametrize(("values", "outcome"), [(4, "answered"), (3, "invalid_action")])
+    def test_its_answers_are_held_to_that_one(
+        self,
+        answering_four: Replica,
+        probe: ProbePolicy,
+        monkeypatch: pytest.MonkeyPatch,
+        values: int,
+        outcome: str,
+    ) -> None:
+        monkeypatch.setattr(probe, "act", lambda observation: ActionChunk(np.zeros((1, values), np.float32)))
+        assert code(answering_four.answer(Act(probe_observation("a")), MINE)) == outcome
 
 
 class TestScope:

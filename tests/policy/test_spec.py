@@ -66,6 +66,52 @@ def test_a_spec_survives_json(original: BenchmarkSpec) -> None:
     assert BenchmarkSpec.from_dict(json.loads(json.dumps(original.to_dict()))) == original
 
 
+POSE = ActionSpec("toy.pose-v1", "metres", 3)
+JOINTS = ActionSpec("toy.joints-v1", "radians", 2)
+
+
+def test_a_spec_with_alternatives_survives_json() -> None:
+    original = spec(action=JOINTS, alternatives=(POSE,))
+    assert BenchmarkSpec.from_dict(json.loads(json.dumps(original.to_dict()))) == original
+
+
+def test_a_spec_without_alternatives_does_not_mention_them() -> None:
+    assert "alternatives" not in spec().to_dict()
+
+
+def test_using_another_representation_puts_its_action_in_use_and_back() -> None:
+    original = spec(action=JOINTS, alternatives=(POSE,))
+    other = original.using("toy.pose-v1")
+    assert (other.action, other.alternatives) == (POSE, (JOINTS,))
+    assert other.default_action_representation == "toy.joints-v1"
+    assert other.using("toy.joints-v1") == original
+
+
+@pytest.mark.parametrize("representation", ["toy.joints-v1", "toy.pose-v1", "toy.unheard-of-v1"])
+def test_a_spec_with_one_action_for_all_stays_what_it_is(representation: str) -> None:
+    assert spec().using(representation) == spec()
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "problem"),
+    [
+        ((ActionSpec("toy.poze-v1"),), r"alternatives\[0\]\.name: .*did you mean 'toy\.pose-v1'"),
+        ((POSE, POSE), r"alternatives: toy\.pose-v1 described more than once"),
+        ((JOINTS,), r"alternatives: toy\.joints-v1 described more than once"),
+    ],
+)
+def test_alternatives_are_other_representations_of_the_benchmark(
+    alternatives: tuple[ActionSpec, ...], problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        spec(action=JOINTS, alternatives=alternatives)
+
+
+def test_alternatives_are_action_specs() -> None:
+    with pytest.raises(TypeError, match=r"alternatives\[0\] must be of type ActionSpec, got str"):
+        spec(alternatives=("toy.pose-v1",))
+
+
 def test_defaults_are_those_of_the_sdk() -> None:
     feature = FeatureSpec("images.top", FeatureKind.IMAGE)
     assert (feature.required, feature.description, feature.dtype, feature.shape) == (True, "", None, None)

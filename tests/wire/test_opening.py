@@ -95,6 +95,28 @@ def test_a_policy_loaded_with_another_checkpoint_is_refused(endpoint: str) -> No
     prepare(endpoint, SessionContext("third", "/weights/a", PROBE_SPEC), timeout_s=10)
 
 
+def test_a_policy_that_answers_in_another_representation_is_taken_with_that_in_use(
+    endpoint: str, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(context: SessionContext) -> PolicyCapabilities:
+        return PolicyCapabilities(("probe",), (), action_representations={"probe": "probe.four-v1"})
+
+    monkeypatch.setattr(probe, "load", load)
+    names = (*PROBE_SPEC.supported_action_representations, "probe.four-v1")
+    both = dataclasses.replace(
+        PROBE_SPEC,
+        supported_action_representations=names,
+        action=dataclasses.replace(PROBE_SPEC.action, name=names[0]),
+        alternatives=(ActionSpec("probe.four-v1", dimension=4),),
+    )
+    description = prepare(endpoint, SessionContext("probe", "", both), timeout_s=10)
+    assert description.action_representation == "probe.four-v1"
+    assert prepare(endpoint, SessionContext("probe", "", both), timeout_s=10) == description
+    session = open_session(endpoint, both.using("probe.four-v1"), act_timeout_s=10)
+    assert session.description == description
+    session.close()
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -22,8 +22,8 @@ def benchmark_spec(
     """Describe `definition` to a policy.
 
     The spec's name is the family, its protocol version the benchmark id. `representation` is the meaning of
-    the actions that `action` describes, the benchmark's default unless named. Features under `privileged.`
-    are left out unless named.
+    the actions that `action` describes, the benchmark's default unless named; `alternatives` describes the
+    others. Features under `privileged.` are left out unless named.
 
     Raises `UnknownNameError` for a suite, representation or privileged feature the definition does not have.
     """
@@ -31,14 +31,16 @@ def benchmark_spec(
     if suite not in definition.suites:
         raise UnknownNameError("suite", suite, definition.suites)
     names = tuple(action.representation for action in definition.actions)
+    in_use = find_action(definition, representation)
     return BenchmarkSpec(
         name=definition.family,
         suite=suite,
         protocol_version=definition.id,
         features=tuple(_feature_spec(feature) for feature in _offered(definition, privileged)),
-        action=_action_spec(find_action(definition, representation)),
+        action=_action_spec(in_use),
         supported_action_representations=names,
         default_action_representation=names[0],
+        alternatives=tuple(_action_spec(action) for action in definition.actions if action is not in_use),
     )
 
 

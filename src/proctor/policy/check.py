@@ -27,6 +27,7 @@ from proctor.policy._findings import (
 )
 from proctor.policy.capabilities import PolicyCapabilities
 from proctor.policy.context import SessionContext
+from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import validate_policy_capabilities
 
@@ -63,7 +64,9 @@ def _examine(policy: PolicyLike, benchmark: BenchmarkSpec, checkpoint_path: str)
     load = _check("load", mend, lambda: _load(policy, context, declared))
     yield load
     if load.verdict == "pass":
-        yield from _play_and_compare(Subject(policy, benchmark, declared[0]))
+        contract = negotiate_policy_action_contract(benchmark, declared[0])
+        in_use = benchmark.using(contract.action_representation)
+        yield from _play_and_compare(Subject(policy, in_use, declared[0]))
     yield _check(
         "unload", "unload() must release what load() took, and raise nothing", lambda: _unload(policy)
     )

@@ -43,13 +43,13 @@ from proctor.policy.chunk import ActionChunk
 from proctor.policy.context import EpisodeContext, SessionContext
 from proctor.policy.episodes import Episodes
 from proctor.policy.lifecycle import Policy, PolicyState
+from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.observation import FeatureValue, Observation
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import (
     admit_observation,
     validate_action_chunk,
     validate_chunk_size,
-    validate_policy_capabilities,
 )
 
 _log = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ class Replica:
     def __init__(self, policy: Policy, clock: Callable[[], float] = time.monotonic) -> None:
         self.state = PolicyState.CREATED
         self.benchmark: BenchmarkSpec | None = None
+        """What is loaded, with the action of the policy's own representation in use."""
         self.checkpoint_path = ""
         self.capabilities: PolicyCapabilities | None = None
         self.episodes = Episodes()
@@ -151,12 +152,13 @@ class Replica:
         self.state = PolicyState.LOADING
         try:
             capabilities = self._hook("load", self._policy.load, context)
-            validate_policy_capabilities(context.benchmark, capabilities)
+            contract = negotiate_policy_action_contract(context.benchmark, capabilities)
         except PolicyFault as error:
             self.state = PolicyState.FAILED
             raise PolicyLoadError(str(error)) from error.__cause__ or error
         self.checkpoint_path = context.checkpoint_path
-        self.benchmark, self.capabilities = context.benchmark, capabilities
+        self.benchmark = context.benchmark.using(contract.action_representation)
+        self.capabilities = capabilities
         self.state = PolicyState.READY
         return capabilities
 

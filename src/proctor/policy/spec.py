@@ -8,6 +8,7 @@ add information under `metadata` only.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -150,6 +151,8 @@ class BenchmarkSpec:
     action: ActionSpec
     supported_action_representations: tuple[str, ...]
     default_action_representation: str
+    alternatives: tuple[ActionSpec, ...] = ()
+    """Actions of the other representations, each named by its own; `action` is that of the one in use."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", canonical_name("BenchmarkSpec.name", self.name))
@@ -167,12 +170,27 @@ class BenchmarkSpec:
                 f" one of the supported ones: {', '.join(representations)}"
             )
 
+        object.__setattr__(self, "alternatives", _alternatives(self))
+
+    def using(self, representation: str) -> BenchmarkSpec:
+        """The same benchmark with the action of another representation in use.
+
+        A spec that does not describe it, as it has one action for all of them, stays what it is.
+        """
+        actions = {action.name: action for action in (self.action, *self.alternatives)}
+        if representation == self.action.name or representation not in actions:
+            return self
+        in_use = actions.pop(representation)
+        others = (actions[name] for name in self.supported_action_representations if name in actions)
+        return dataclasses.replace(self, action=in_use, alternatives=tuple(others))
+
     def feature(self, name: str) -> FeatureSpec | None:
         """The feature of that name, or None."""
         return next((feature for feature in self.features if feature.name == name), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON form."""
+        """JSON form. Without alternatives it is the one that every SDK of this shape reads."""
+        others = {"alternatives": [action.to_dict() for action in self.alternatives]}
         return {
             "name": str(self.name),
             "suite": self.suite,
@@ -181,6 +199,7 @@ class BenchmarkSpec:
             "action": self.action.to_dict(),
             "supported_action_representations": list(self.supported_action_representations),
             "default_action_representation": self.default_action_representation,
+            **(others if self.alternatives else {}),
         }
 
     @classmethod
@@ -190,7 +209,23 @@ class BenchmarkSpec:
         features = _fields.sequence("BenchmarkSpec.features", values["features"])
         values["features"] = tuple(FeatureSpec.from_dict(feature) for feature in features)
         values["action"] = ActionSpec.from_dict(values["action"])
+        others = _fields.sequence("BenchmarkSpec.alternatives", values.get("alternatives", ()))
+        values["alternatives"] = tuple(ActionSpec.from_dict(action) for action in others)
         return cls(**values)
+
+
+def _alternatives(spec: BenchmarkSpec) -> tuple[ActionSpec, ...]:
+    field, valid = "BenchmarkSpec.alternatives", spec.supported_action_representations
+    actions = _fields.sequence(field, spec.alternatives)
+    for index, action in enumerate(actions):
+        _fields.instance(f"{field}[{index}]", action, ActionSpec)
+        if action.name not in valid:
+            unknown = _fields.unknown("action representation", action.name, valid)
+            raise ValueError(f"{field}[{index}].name: {unknown}")
+    again = _fields.repeated([spec.action.name, *(action.name for action in actions)])
+    if again:
+        raise ValueError(f"{field}: {', '.join(again)} described more than once")
+    return actions
 
 
 def _check_dtype(field: str, name: object, *, language: bool = False) -> None:

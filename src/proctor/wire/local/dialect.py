@@ -89,8 +89,8 @@ def _loaded(client: PolicyClient, endpoint: Endpoint) -> Loaded:
 def _describe(
     client: PolicyClient, endpoint: Endpoint, loaded: Loaded, benchmark: BenchmarkSpec
 ) -> SessionDescription:
-    _check_same(endpoint, loaded.benchmark, benchmark)
     contract = negotiate_policy_action_contract(benchmark, loaded.capabilities)
+    _check_same(endpoint, loaded.benchmark, benchmark.using(contract.action_representation))
     return SessionDescription(
         dialect=f"{PROTOCOL} (inline arrays)" if client.inline_arrays else PROTOCOL,
         endpoint=endpoint.text,
