@@ -70,8 +70,8 @@ class TestOneNumber:
     def test_after_a_hang_of_the_coordinator(
         self, evaluate_toy: Evaluate, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(coordinating, "COORDINATOR_HUNG_S", 0.5)
-        monkeypatch.setattr(coordinating, "CoordinatorClient", partial(CoordinatorClient, timeout_s=0.5))
+        monkeypatch.setattr(coordinating, "COORDINATOR_HUNG_S", 2.0)
+        monkeypatch.setattr(coordinating, "CoordinatorClient", partial(CoordinatorClient, timeout_s=2.0))
         stopper = Once(2, lambda: os.kill(processes_of("proctor.coordinator")[0], signal.SIGSTOP))
         results = evaluate_toy(stopper)
         assert stopper.done
