@@ -237,22 +237,20 @@ def test_a_refused_peer_reads_nothing(echo: Echo) -> None:
 
 
 def test_stop_closes_idle_connections_and_finishes_an_answer(http: HttpServer, echo: Echo) -> None:
-    idle, busy = connect(http), connect(http)
-    idle.sendall(post(b"idle"))
-    assert idle.recv(65536).endswith(b"idle")
-    busy.sendall(post(b"busy", "/wait"))
-    assert echo.waiting.wait(5)
-    stopping = threading.Thread(target=http.stop, args=(5,))
-    stopping.start()
-    assert read_all(idle) == b""
-    echo.go.set()
-    answer = read_all(busy)
+    with connect(http) as busy, connect(http) as idle:
+        busy.sendall(post(b"busy", "/wait"))
+        assert echo.waiting.wait(5)
+        idle.sendall(post(b"idle"))
+        assert idle.recv(65536).endswith(b"idle")
+        stopping = threading.Thread(target=http.stop, args=(5,))
+        stopping.start()
+        assert read_all(idle) == b""  # the last to be stopped
+        echo.go.set()
+        answer = read_all(busy)
+    stopping.join(5)
     assert answer.endswith(b"busy")
     assert b"connection: close" in answer.lower()
-    stopping.join(5)
     assert http.connections == 0
-    for sock in (idle, busy):
-        sock.close()
 
 
 def test_an_address_that_is_taken_is_named(http: HttpServer, echo: Echo) -> None:
