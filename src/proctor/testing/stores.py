@@ -79,7 +79,9 @@ def toy_plan(
         act_timeout_s=60.0,
         run_directory="/nowhere",
     )
-    return RunPlan(settings=settings, conditions={"policy": "toy"}, episodes=toy_episodes(definition, episodes))
+    return RunPlan(
+        settings=settings, conditions={"policy": "toy"}, episodes=toy_episodes(definition, episodes)
+    )
 
 
 def toy_record(
