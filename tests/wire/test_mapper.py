@@ -65,6 +65,13 @@ class TestToTheWire:
         assert np.array_equal(message["state"], JOINTS)
         assert (message["prompt"], message["domain_id"]) == ("pick it up", 6)
 
+    def test_one_camera_may_stand_under_two_keys(self) -> None:
+        twice = mapper(images=(image("head"), image("wrist")))
+        message = twice.to_wire(FEATURES)
+        assert message["head"] is message["wrist"] is FRAME
+        assert twice.features == ("images.top", "state.joints", "language.instruction")
+        assert [feature.name for feature in twice.benchmark.features] == list(twice.features)
+
     def test_keys_with_dots_are_nested(self) -> None:
         message = mapper(images=(image("images.cam"),), instruction="task.text").to_wire(FEATURES)
         assert message["images"]["cam"] is FRAME

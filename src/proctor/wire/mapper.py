@@ -47,7 +47,7 @@ class Mapper:
         )
         self._actions = parse_path(mapping.actions, f"mapping {mapping.name!r}")
         self._refuse_unfit(benchmark)
-        self.features: tuple[str, ...] = tuple(channel.spec.name for channel in self.channels)
+        self.features: tuple[str, ...] = tuple(dict.fromkeys(c.spec.name for c in self.channels))
         """Names of the features that travel, in the order of the mapping."""
         self.benchmark = self._seen(benchmark)
         """The benchmark as it looks from beyond the wire: what travels, at the size at which it does."""
@@ -148,8 +148,8 @@ class Mapper:
 
     def _seen(self, benchmark: BenchmarkSpec) -> BenchmarkSpec:
         known = {feature.name for feature in benchmark.features}
-        features = tuple(channel.spec for channel in self.channels if channel.spec.name in known)
-        return dataclasses.replace(benchmark, features=features)
+        seen = {channel.spec.name: channel.spec for channel in self.channels if channel.spec.name in known}
+        return dataclasses.replace(benchmark, features=tuple(seen.values()))
 
     def _refuse_unfit(self, benchmark: BenchmarkSpec) -> None:
         where = f"mapping {self.mapping.name!r}"
