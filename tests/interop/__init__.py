@@ -1,0 +1,1 @@
+"""Real packages of other projects, against proctor."""
