@@ -16,7 +16,8 @@ def main() -> None:
 
         sys.exit(serve(sys.argv[2:]))
     if find_spec("click") is None:
-        sys.exit("proctor: only `proctor serve` works here; for the rest: pip install 'proctor[eval]'")
+        print("proctor: only serve works here; the rest: pip install 'proctor[eval]'", file=sys.stderr)
+        sys.exit(2)
     from proctor.cli._failures import explain
     from proctor.cli.root import root
 
