@@ -31,7 +31,7 @@ from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import validate_policy_capabilities
 
-__all__ = ["Check", "PolicyLike", "check_policy"]
+__all__ = ["Broken", "Check", "NotApplicable", "PolicyLike", "Verdict", "check_policy", "judge"]
 
 Verdict = Literal["pass", "fail", "not applicable"]
 
@@ -61,13 +61,13 @@ def _examine(policy: PolicyLike, benchmark: BenchmarkSpec, checkpoint_path: str)
     declared: list[PolicyCapabilities] = []
     context = SessionContext("check-policy", checkpoint_path, benchmark)
     mend = "load() must return PolicyCapabilities that fit the benchmark"
-    load = _check("load", mend, lambda: _load(policy, context, declared))
+    load = judge("load", mend, lambda: _load(policy, context, declared))
     yield load
     if load.verdict == "pass":
         contract = negotiate_policy_action_contract(benchmark, declared[0])
         in_use = benchmark.using(contract.action_representation)
         yield from _play_and_compare(Subject(policy, in_use, declared[0]))
-    yield _check(
+    yield judge(
         "unload", "unload() must release what load() took, and raise nothing", lambda: _unload(policy)
     )
 
@@ -75,7 +75,7 @@ def _examine(policy: PolicyLike, benchmark: BenchmarkSpec, checkpoint_path: str)
 def _play_and_compare(subject: Subject) -> Iterator[Check]:
     mend = "reset(), act() and end_episode() must take any valid observation and answer with an ActionChunk"
     for suite in subject.suites:
-        yield _check(f"episode:{suite}", mend, lambda suite=suite: play_suite(subject, suite))  # type: ignore[misc]
+        yield judge(f"episode:{suite}", mend, lambda suite=suite: play_suite(subject, suite))  # type: ignore[misc]
     unplayed = [suite for suite in subject.suites if suite not in subject.played]
     why_not = f"no episode of {unplayed[0]} was completed" if unplayed else ""
     yield from _findings(subject, OF_CHUNKS, why_not)
@@ -96,11 +96,11 @@ def _findings(subject: Subject, findings: Iterable[Finding], why_not: str) -> It
 def _finding(subject: Subject, finding: Finding, why_not: str) -> Check:
     if why_not:
         return Check(finding.name, "not applicable", why_not)
-    return _check(finding.name, finding.mend, lambda: finding.look(subject))
+    return judge(finding.name, finding.mend, lambda: finding.look(subject))
 
 
-def _check(name: str, mend: str, look: Callable[[], str]) -> Check:
-    """What `look` returns on a pass, else what it raised."""
+def judge(name: str, mend: str, look: Callable[[], str]) -> Check:
+    """The check of that name: what `look` returns on a pass, else what it raised."""
     try:
         return Check(name, "pass", look())
     except NotApplicable as reason:
