@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proctor.errors import EnvironmentMissing, LeaseLostError
+from proctor.errors import AccessDeniedError, EnvironmentMissing, LeaseLostError
 from proctor.evaluation import lane, policy_link
 from proctor.evaluation import worker as worker_module
 from proctor.evaluation.protocol import ClaimReply, HeartbeatReply, Lease
@@ -57,6 +57,9 @@ class FakeCoordinator:
         if self.lost:
             raise LeaseLostError("superseded")
 
+    def release(self, message: Any) -> None:
+        self.told.append((f"release: {message.reason}", FakeWatchdog.watched))
+
     def close(self) -> None:
         pass
 
@@ -81,9 +84,9 @@ Work = Callable[..., FakeCoordinator]
 
 @pytest.fixture
 def work(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> Work:
-    """Lets a worker do all there is, with an environment or what making one raises."""
+    """Lets a worker do all there is, with an environment or what making one raises, and a session."""
 
-    def do(environment: Any, *, lost: bool = False) -> FakeCoordinator:
+    def do(environment: Any, *, lost: bool = False, session: Any = None) -> FakeCoordinator:
         coordinator = FakeCoordinator(
             fakes.settings(policy_endpoints=("unix:/p",)), fakes.episode(3, id="reach/3/1")
         )
@@ -91,10 +94,10 @@ def work(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> Work:
         monkeypatch.setattr(worker_module, "CoordinatorClient", lambda *args, **options: coordinator)
         monkeypatch.setattr(worker_module, "Watchdog", FakeWatchdog)
         monkeypatch.setattr(lane, "find_family", lambda name: FakeFamily(environment))
-        monkeypatch.setattr(
-            policy_link, "open_session", lambda *args, **options: fakes.Session(fakes.still())
-        )
+        made = session or fakes.Session(fakes.still())
+        monkeypatch.setattr(policy_link, "open_session", lambda *args, **options: made)
         worker = Worker(WorkerConfiguration(url="", token="", worker="w", index=0), StopRequest())
+        made.coordinator = coordinator
         try:
             worker.run()
         finally:
@@ -123,3 +126,22 @@ def test_an_item_that_could_not_be_worked_on_and_was_lost_meanwhile_is_abandoned
 def test_a_worker_whose_simulator_is_not_installed_gives_its_item_back_and_ends(work: Work) -> None:
     with pytest.raises(EnvironmentMissing):
         work(EnvironmentMissing("no simulator"))
+
+
+def test_a_worker_whose_token_is_refused_counts_no_episode_gives_its_item_back_and_ends(
+    work: Work, fakes: Any
+) -> None:
+    def refuse(observation: Any) -> Any:
+        raise AccessDeniedError("the server refuses the token")
+
+    session = fakes.Session(refuse)
+    with pytest.raises(AccessDeniedError):
+        work(fakes.Environment(), session=session)
+    assert session.coordinator.told == [("release: the policy server refuses us", None)]
+    assert [outcome for _, outcome in session.ended] == ["cancelled"]
+
+
+def test_no_token_is_shown() -> None:
+    shown = repr(WorkerConfiguration(url="", token="of-the-run", worker="w", index=0, policy_token="secret"))
+    assert "secret" not in shown
+    assert "of-the-run" not in shown

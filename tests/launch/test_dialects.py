@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from proctor.errors import AccessDeniedError
 from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
 from proctor.results import Results
 from proctor.testing.toy_versions import write_toy_version
@@ -96,3 +97,20 @@ def test_the_same_outcomes_over_every_wire_that_loses_nothing(
     assert any(f"taken for {dialect} (" in line for line in said)
     (replica,) = results.run.replicas
     assert replica.mapping == (None if mapping is None else dialect)
+
+
+def test_a_token_opens_is_asked_for_and_is_written_nowhere(place: Path, expected: str) -> None:
+    token, wrong = place / "token", place / "wrong"
+    for file, content in ((token, "correct-horse-battery"), (wrong, "incorrect-horse-battery")):
+        file.write_text(content)
+        file.chmod(0o600)
+    (place / "openpi.toml").write_text(MAPPING.format(codec="raw"))
+    terms = ["--benchmark", "toy-v1", "--port", "0", "--mapping", "openpi.toml", "--token-file", str(token)]
+    with serving("--dialect", "openpi", *terms) as address:
+        for file in (None, wrong):
+            with pytest.raises(AccessDeniedError):
+                evaluate("refused", address, mapping="openpi.toml", token_file=file)
+        results = evaluate("admitted", address, mapping="openpi.toml", token_file=token)
+    assert results.outcome_hash == expected
+    written = [path for run in ("refused", "admitted") for path in (place / "runs" / run).rglob("*")]
+    assert not [path for path in written if path.is_file() and b"correct-horse" in path.read_bytes()]
