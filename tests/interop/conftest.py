@@ -1,9 +1,8 @@
 """Other projects' packages, installed from hashed locks into environments of their own.
 
 `tests/interop/locks/<name>.lock` is built once, into `$PROCTOR_HOME/interop/<name>-<address>/`, where the
-address is that of the lock, this Python and this platform. `locks/<name>.in` says what it was compiled from:
-
-    uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 NAME.in -o NAME.lock
+address is that of the lock, this Python and this platform. `locks/<name>.in` says what it was compiled
+from, in the way of the Makefile's other locks.
 """
 
 from __future__ import annotations

@@ -25,3 +25,9 @@ def reach(state: Any) -> Any:
     way = np.asarray(state[36:39] - state[:3], np.float64)
     action = np.append(np.clip(10 * way, -1, 1), 0.0).astype(np.float32)
     return np.tile(action, (ROWS, 1))
+
+
+def hover(state: Any) -> Any:
+    """Displacements of Meta-World's hand towards a height of 0.2 m. state (4,) → (ROWS, 4)."""
+    action = np.array([0.0, 0.0, np.clip(10 * (0.2 - float(state[2])), -1, 1), 0.0], np.float32)
+    return np.tile(action, (ROWS, 1))

@@ -12,7 +12,7 @@ from proctor.wire.noise import noise_tensor
 
 sys.path.append(str(Path(__file__).parent))
 
-from pilot import ROWS, reach, steer  # beside this file, wherever that is loaded from
+from pilot import ROWS, hover, reach, steer  # beside this file, wherever that is loaded from
 
 JITTER = np.float32(0.1)
 
@@ -52,3 +52,17 @@ class Reach(Policy):
 
     def act(self, observation: Observation) -> ActionChunk:
         return ActionChunk(reach(observation.features["privileged.state"]))
+
+
+class Hover(Policy):
+    """Raises Meta-World's hand to a height."""
+
+    def load(self, context: SessionContext) -> PolicyCapabilities:
+        return PolicyCapabilities(
+            supported_benchmarks=("metaworld",),
+            required_features=("images.primary", "state.proprioception"),
+            supported_action_chunk_sizes=(ROWS,),
+        )
+
+    def act(self, observation: Observation) -> ActionChunk:
+        return ActionChunk(hover(observation.features["state.proprioception"]))
