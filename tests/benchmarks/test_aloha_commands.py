@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proctor.actions.differential_ik import VERSION
 from proctor.actions.robots import vx300s
 from proctor.actions.xvla_ee import CONVENTIONS, LEGACY, PHYSICAL, unpack_action, unpack_state
 from proctor.benchmarks.aloha.commands import (
@@ -17,7 +18,7 @@ from proctor.benchmarks.aloha.commands import (
     end_effector_state,
 )
 from proctor.benchmarks.registry import find_version
-from proctor.errors import InvalidActionError, UnknownNameError
+from proctor.errors import BenchmarkFault, InvalidActionError, UnknownNameError
 
 START = np.array([*vx300s.START_JOINTS, 0.0998] * 2)
 BOTH = pytest.mark.parametrize("convention", [PHYSICAL, LEGACY], ids=lambda convention: convention.name)
@@ -31,12 +32,12 @@ def started(convention: Any, joints: np.ndarray = START) -> EndEffectorCommands:
 
 def test_every_representation_of_the_benchmark_is_carried_out() -> None:
     for action in find_version("aloha-sim-v1").definition.actions:
-        commands_for(action.representation)
+        commands_for(action.representation, VERSION)
 
 
 def test_a_representation_of_another_robot_is_refused_by_name() -> None:
     with pytest.raises(UnknownNameError, match=r"gym-aloha 'joint_abs_7'; did you mean 'joint_abs_14'"):
-        commands_for("joint_abs_7")
+        commands_for("joint_abs_7", VERSION)
 
 
 def test_joint_targets_pass_as_they_are() -> None:
@@ -173,3 +174,8 @@ def test_a_refused_action_leaves_the_arms_where_they_were() -> None:
         commands.command(np.zeros(20, np.float32))
     action = fresh.holding(START)
     np.testing.assert_array_equal(commands.command(action).joints, fresh.command(action).joints)
+
+
+def test_other_inverse_kinematics_than_the_version_names_are_refused() -> None:
+    with pytest.raises(BenchmarkFault, match="inverse_kinematics 'other-1': this proctor has 'damped"):
+        commands_for("xvla_ee_rot6d_20", "other-1")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from proctor.benchmarks.family import SimulatorFamily
-from proctor.errors import EnvironmentMissing
+import pytest
+from msgspec.structs import replace
+
+from proctor.benchmarks.contract import Environment, Episode, Segment
+from proctor.benchmarks.definition import BenchmarkDefinition
+from proctor.benchmarks.family import SimulatorFamily, refuse_predicates
+from proctor.errors import BenchmarkFault, EnvironmentMissing
 from proctor.testing.toy_versions import toy_definition
 
 DEFINITION = toy_definition(["reach"])
@@ -15,18 +20,42 @@ def family(environment: str, *distributions: str) -> SimulatorFamily:
     return SimulatorFamily("toy", environment, distributions)
 
 
+def lane(of: SimulatorFamily, definition: BenchmarkDefinition = DEFINITION) -> Environment:
+    return of.open(definition, definition.tasks[0], definition.actions[0])
+
+
 def test_open_makes_a_lane_of_the_named_class() -> None:
-    lane = family("proctor.testing.toy:ToyEnvironment").open(
-        DEFINITION, DEFINITION.tasks[0], DEFINITION.actions[0]
-    )
-    assert type(lane).__name__ == "ToyEnvironment"
+    assert type(lane(family("proctor.testing.toy:ToyEnvironment"))).__name__ == "ToyEnvironment"
 
 
 def test_a_missing_simulator_is_named_with_the_command_that_builds_it() -> None:
     with pytest.raises(EnvironmentMissing, match=r"no_such_simulator .* proctor env build host"):
-        family("no_such_simulator:Environment").open(DEFINITION, DEFINITION.tasks[0], DEFINITION.actions[0])
+        lane(family("no_such_simulator:Environment"))
 
 
 def test_packages_are_those_that_are_installed() -> None:
     found = family("proctor.testing.toy:ToyEnvironment", "numpy", "no-such-distribution").packages()
     assert set(found) == {"numpy"}
+
+
+def changed(**changes: Any) -> BenchmarkDefinition:
+    return replace(DEFINITION, **changes)
+
+
+def test_settle_steps_are_refused_where_nothing_settles() -> None:
+    with pytest.raises(BenchmarkFault, match="settle_steps 10: family toy starts settled; valid: 0"):
+        lane(family("proctor.testing.toy:ToyEnvironment"), changed(settle_steps=10))
+
+
+def test_an_orientation_that_cannot_be_made_is_refused() -> None:
+    turned = tuple(
+        replace(f, orientation="rotated-180") if f.kind == "image" else f for f in DEFINITION.features
+    )
+    with pytest.raises(BenchmarkFault, match="orientation 'rotated-180'; family toy makes: upright"):
+        lane(family("proctor.testing.toy:ToyEnvironment"), changed(features=turned))
+
+
+def test_a_predicate_that_is_not_judged_is_refused() -> None:
+    segment = Segment("lift it", 10, predicate="lifted")
+    with pytest.raises(BenchmarkFault, match="predicate 'lifted'; this family judges: success"):
+        refuse_predicates(Episode(id="a/0/0", task="a", index=0, seed=1, segments=(segment,)))

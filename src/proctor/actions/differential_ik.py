@@ -17,6 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from proctor.actions.kinematics import Pose, SerialChain, Solution
 
+VERSION: Final = "damped-least-squares-1"
+"""Names everything here and in `kinematics` that moves a result: a changed constant is another version, and a
+frozen benchmark names the version it was frozen with."""
+
 REACHED_M: Final = 1e-3
 """Largest distance, m, between a target and the pose found that counts as reached."""
 REACHED_RAD: Final = 1e-2

@@ -34,8 +34,8 @@ class FeatureDefinition(Data, frozen=True, forbid_unknown_fields=True):
     """Sent to every policy; optional features are sent (and rendered) only when a policy requires them."""
     orientation: Literal["upright", "rotated-180", "flipped-vertical"] | None = None
     """How the frame handed out relates to the simulator's own buffer: what was done to it."""
-    codec: str | None = None
-    """How an image travels: `raw`, or a named JPEG setting."""
+    codec: Literal["raw"] | None = None
+    """How an image leaves the benchmark: `raw`. What a wire makes of it is recorded with its mapping."""
     camera: str | None = None
     """The simulator's own camera name."""
     description: str = ""

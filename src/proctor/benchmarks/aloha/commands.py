@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.actions.differential_ik import ArmStep, follow
+from proctor.actions.differential_ik import VERSION, ArmStep, follow
 from proctor.actions.robots import vx300s
 from proctor.actions.xvla_ee import (
     CONVENTIONS,
@@ -24,7 +24,7 @@ from proctor.actions.xvla_ee import (
     pack_state,
     unpack_action,
 )
-from proctor.errors import UnknownNameError
+from proctor.errors import BenchmarkFault, UnknownNameError
 
 JOINT_ABS: Final = "joint_abs_14"
 
@@ -60,11 +60,18 @@ class Commands(Protocol):
         ...
 
 
-def commands_for(representation: str) -> Commands:
-    """How actions of a representation are carried out. Raises `UnknownNameError`."""
+def commands_for(representation: str, inverse_kinematics: object) -> Commands:
+    """How actions of a representation are carried out, with the `inverse_kinematics` a version names.
+
+    Raises `UnknownNameError` for another representation, `BenchmarkFault` for other inverse kinematics.
+    """
     if representation == JOINT_ABS:
         return JointCommands()
     if representation in CONVENTIONS:
+        if inverse_kinematics != VERSION:
+            raise BenchmarkFault(
+                f"settings.inverse_kinematics {inverse_kinematics!r}: this proctor has {VERSION!r}"
+            )
         return EndEffectorCommands(CONVENTIONS[representation])
     raise UnknownNameError("action representation of gym-aloha", representation, (JOINT_ABS, *CONVENTIONS))
 

@@ -20,6 +20,7 @@ from proctor.benchmarks.definition import (
     FeatureDefinition,
     TaskDefinition,
 )
+from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.rendering import set_scene_flags
 from proctor.errors import BenchmarkFault, UnknownNameError
 
@@ -42,7 +43,7 @@ class AlohaEnvironment:
         self._loop = make_control(self._scene, definition.render)
         self._physics = self._loop.physics
         self._render = definition.render
-        self._commands = commands_for(action.representation)
+        self._commands = commands_for(action.representation, definition.settings.get("inverse_kinematics"))
         self._samplers = {feature.name: self._sampler(feature) for feature in definition.features}
         self._instruction = task.instruction
         self._best_reward = 0
@@ -54,6 +55,7 @@ class AlohaEnvironment:
         The initial state is (21,) or (28,) float64: `state.joints` (14), then position (m) and quaternion
         wxyz of the cube, or of the peg and the socket.
         """
+        refuse_predicates(episode)
         samplers = self._chosen(observe)
         self._instruction = episode.segments[0].instruction
         self._best_reward = 0

@@ -16,6 +16,7 @@ from proctor.benchmarks.definition import (
     FeatureDefinition,
     TaskDefinition,
 )
+from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.metaworld.frames import Frames
 from proctor.benchmarks.metaworld.pristine import Pristine
 from proctor.errors import UnknownNameError
@@ -61,6 +62,7 @@ class MetaworldEnvironment:
         The initial state is float64: qpos, then qvel, then upstream's random vector, which places objects and
         goal. Success is not judged before the first step, as upstream does not.
         """
+        refuse_predicates(episode)
         upstream = self._upstream
         self._pristine.restore()
         self._instruction = episode.segments[0].instruction
