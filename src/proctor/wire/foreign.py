@@ -10,6 +10,7 @@ from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.spec import BenchmarkSpec
 from proctor.wire.dialect import Lack
 from proctor.wire.endpoint import Endpoint
+from proctor.wire.images import encoder_name
 from proctor.wire.mapper import Mapper
 from proctor.wire.session import SessionDescription
 
@@ -42,8 +43,11 @@ def describe(
     """The description of a session with a server whose wire declares no capabilities.
 
     `dialect` is the protocol's own name and version. `details`: facts of the handshake, JSON values without
-    secrets. Raises `PolicyLoadError` where what was synthesised does not fit the benchmark.
+    secrets. Raises `PolicyLoadError` where what was synthesised does not fit the benchmark, `UsageError`
+    where frames change on the way and Pillow is missing.
     """
+    if mapper.mapping.changes_images:
+        encoder_name()  # without it nothing can be sent: say so now
     capabilities = synthesise(benchmark, mapper, chunk_sizes=chunk_sizes)
     contract = negotiate_policy_action_contract(benchmark, capabilities)
     return SessionDescription(

@@ -20,7 +20,6 @@ from proctor.policy.observation import FeatureValue
 from proctor.policy.spec import BenchmarkSpec, FeatureKind, FeatureSpec
 from proctor.policy.validation import PRIVILEGED, validate_action_chunk
 from proctor.wire.channels import Channel, ImageChannel, StateChannel, TextChannel, numbers
-from proctor.wire.images import encoder_name
 from proctor.wire.mapping import ImageMapping, Mapping, StateMapping
 from proctor.wire.paths import Path, build, parse_path, refuse_clashes, take
 
@@ -32,14 +31,11 @@ class Mapper:
     """Puts observations of `benchmark` into the terms of `mapping`, and takes messages apart.
 
     Raises `UsageError` for a mapping that does not fit the benchmark: a required feature that it does not
-    mention, an entry for which the benchmark has no feature, a key that is used twice; and where frames
-    change on the way and Pillow is missing.
+    mention, an entry for which the benchmark has no feature, a key that is used twice.
     """
 
     def __init__(self, mapping: Mapping, benchmark: BenchmarkSpec) -> None:
         self.mapping = mapping
-        if mapping.changes_images:
-            encoder_name()  # without an encoder nothing can be sent: say so now
         self.channels: tuple[Channel, ...] = tuple(_channels(mapping, benchmark))
         """What travels, in the order of the mapping."""
         self._constants = tuple(

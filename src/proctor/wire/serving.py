@@ -58,6 +58,7 @@ from proctor.policy.host import Health, PolicyHost
 from proctor.policy.lifecycle import Policy
 from proctor.policy.observation import Observation
 from proctor.wire.exposure import Guard
+from proctor.wire.images import encoder_name
 from proctor.wire.mapper import Mapper
 from proctor.wire.mapping import Mapping
 
@@ -138,7 +139,8 @@ class ServedPolicy:
     ) -> None:
         """`context` and `mapping` are those of a dialect whose clients do not load the policy.
 
-        Raises `UsageError` for a mapping that does not fit the benchmark.
+        Raises `UsageError` for a mapping that does not fit the benchmark, and where frames come encoded and
+        Pillow is missing.
         """
         self.policy = policy
         self.accept_batching = accept_batching
@@ -148,7 +150,11 @@ class ServedPolicy:
         self.ended = threading.Event()
         """Set once the policy's thread has ended: it was unloaded, or ended its replica."""
         if context is not None:
-            _ = self.mapper  # what does not fit is refused now
+            self._refuse_unfit()
+
+    def _refuse_unfit(self) -> None:
+        if any(image.codec != "raw" for image in self.mapper.mapping.images):
+            encoder_name()  # without a decoder nothing can be taken in
 
     @property
     def context(self) -> SessionContext:
