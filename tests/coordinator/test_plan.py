@@ -90,5 +90,14 @@ def test_a_changed_episode_changes_the_identity_at_equal_count():
 
 
 def test_a_field_only_one_side_knows_is_a_difference():
-    assert differences({"a": 1}, {"a": 1, "b": 2}) == ("b: null -> 2",)
-    assert differences({"a": 1, "b": 2}, {"a": 1}) == ("b: 2 -> null",)
+    assert differences({"a": 1}, {"a": 1, "b": 2}) == ("b: (none) -> 2",)
+    assert differences({"a": 1, "b": 2}, {"a": 1}) == ("b: 2 -> (none)",)
+
+
+def test_of_an_object_only_the_fields_that_differ_are_told() -> None:
+    recorded, asked = {"policy": {"args": {"a": 1, "b": 2}}}, {"policy": {"args": {"a": 1, "b": 3}}}
+    assert differences(recorded, asked) == ("policy.args.b: 2 -> 3",)
+
+
+def test_a_digest_is_shortened_to_what_tells_it_apart() -> None:
+    assert differences({"a": "ab" * 32}, {"a": "cd" * 32}) == ('a: "abababababab…" -> "cdcdcdcdcdcd…"',)

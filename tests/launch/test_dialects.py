@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -114,3 +115,13 @@ def test_a_token_opens_is_asked_for_and_is_written_nowhere(place: Path, expected
     assert results.outcome_hash == expected
     written = [path for run in ("refused", "admitted") for path in (place / "runs" / run).rglob("*")]
     assert not [path for path in written if path.is_file() and b"correct-horse" in path.read_bytes()]
+
+
+def test_what_a_command_serves_is_found_out_too(place: Path, expected: str) -> None:
+    command = [*SERVE, PIXELS, "--policy-arg", "chunk=10", "--dialect", "evostudio"]
+    (place / "policy.json").write_text(
+        json.dumps({"schema_version": 1, "command": command, "cwd": str(place)})
+    )
+    results = evaluate("command", "policy.json")
+    assert results.outcome_hash == expected
+    assert results.run.settings.dialect == "evostudio"

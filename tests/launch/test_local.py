@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from proctor.evaluation.record import Outcome
 from proctor.launch import coordinating, evaluate, replicas
 from proctor.launch.exit_codes import ExitCode, exit_code
 from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.policy import ActionChunk, Observation
 from proctor.results import Results, load_results
 from proctor.testing.toy_policies import MoodyPolicy
 from proctor.testing.toy_versions import write_toy_version
@@ -194,7 +196,26 @@ class TestUndisturbedRun:
         with pytest.raises(UsageError) as refusal:
             run_evaluation(request)
         differences = [line.strip() for line in str(refusal.value).splitlines()[1:-1]]
-        assert differences == ['policy.args: {} -> {"max_batch_size":2}', 'batching: "none" -> "invariant"']
+        assert differences == [
+            "policy.capabilities.max_batch_size: 1 -> 2",
+            'batching: "none" -> "invariant"',
+            "policy.args.max_batch_size: (none) -> 2",
+        ]
+
+
+class Leaver(MoodyPolicy):
+    """Ends itself at its first action, as a script does with `sys.exit`."""
+
+    def act(self, observation: Observation) -> ActionChunk:
+        raise SystemExit(7)
+
+
+class Sleeper(MoodyPolicy):
+    """Never answers."""
+
+    def act(self, observation: Observation) -> ActionChunk:
+        threading.Event().wait()
+        raise AssertionError
 
 
 class TestPolicyFaults:
@@ -225,6 +246,36 @@ class TestPolicyFaults:
         assert results.summary.ledger.missing == 1
         assert {fault.outcome for fault in results.run.faults} == {Outcome.INFRASTRUCTURE_ERROR}
         assert exit_code(results) is ExitCode.POLICY
+
+    def test_a_policy_of_the_calling_process_that_ends_itself_ends_the_run(
+        self, evaluate_toy: Evaluate
+    ) -> None:
+        results = evaluate_toy(policy=Leaver(), tasks=["reach"], episodes=1, workers=1)
+        assert results.run.ended == "aborted"
+        assert results.run.policy_ends[0].how == "the policy ended itself: SystemExit: 7"
+        assert exit_code(results) is ExitCode.POLICY
+
+    def test_how_its_process_ended_is_recorded_with_the_log(self, evaluate_toy: Evaluate) -> None:
+        results = evaluate_toy(
+            policy=FAULTY, policy_args={"hook": "act", "fault": "exit"}, tasks=["reach"], episodes=1
+        )
+        ends = {(end.replica, end.how, end.log) for end in results.run.policy_ends}
+        assert ends == {("replica-0", "exit status 3", "logs/replica-0.log")}
+
+    def test_at_the_end_nobody_waits_for_a_call_that_hangs(self, toy_benchmark: Path) -> None:
+        said: list[tuple[float, str]] = []
+        evaluate(
+            Sleeper(),
+            benchmark="toy-v1",
+            tasks=["park"],
+            episodes=1,
+            workers=1,
+            act_timeout_s=0.3,
+            say=lambda text: said.append((time.monotonic(), text)),
+        )
+        at, text = said[-1]
+        assert "ended without unloading: act() has been running for" in text
+        assert time.monotonic() - at < 10, "unloading would have been given 30 s"
 
     def test_a_hung_process_is_replaced(
         self, evaluate_toy: Evaluate, monkeypatch: pytest.MonkeyPatch
@@ -267,9 +318,7 @@ class TestUsage:
             evaluate_toy(resume=True)
 
     def test_a_running_server_that_does_not_run(self, evaluate_toy: Evaluate) -> None:
-        with pytest.raises(
-            UsageError, match=r"unix:/nowhere.*: no server listens there \(No such file"
-        ):
+        with pytest.raises(UsageError, match=r"unix:/nowhere.*: no server listens there \(No such file"):
             evaluate_toy(policy="unix:/nowhere")
 
     def test_a_privileged_feature_that_is_none(self, evaluate_toy: Evaluate, tmp_path: Path) -> None:

@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 
 import pytest
 
 from proctor.errors import PolicyConfigError, UsageError
+from proctor.launch.digests import digest_of, files_of_command
 from proctor.launch.policies import (
     HIDDEN,
     ClassPolicy,
     CommandPolicy,
     HeldPolicy,
     RunningPolicy,
-    digest_of,
     policy_record,
     policy_source,
     shown,
@@ -75,7 +76,44 @@ class TestRecord:
         assert record.args == {"size": 2}
         assert record.file_sha256 == hashlib.sha256(b"x").hexdigest()
 
-    def test_class_of_a_module(self) -> None:
+    def test_class_of_a_module_is_known_by_its_file_without_being_imported(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "__init__.py").write_text("raise RuntimeError('imported')")
+        (tmp_path / "mine" / "model.py").write_text("raise RuntimeError('imported')")
+        monkeypatch.chdir(tmp_path)
+        record = policy_record(ClassPolicy("mine.model:Mine"), None)
+        assert record.file_sha256 == digest_of(tmp_path / "mine" / "model.py")
+        assert record.verified is True
+
+    def test_a_module_that_only_another_interpreter_has_is_not_verified(self) -> None:
+        record = policy_record(ClassPolicy("msgspec:Mine", python="env:x"), None)
+        assert (record.file_sha256, record.verified) == (None, False)
+
+    def test_a_process_file_is_known_by_the_files_its_command_names(self, tmp_path: Path) -> None:
+        script, file = tmp_path / "serve.py", tmp_path / "policy.json"
+        script.write_text("1")
+        command = '["/usr/bin/env", "python", "serve.py", "--size", "2"]'
+        file.write_text(f'{{"schema_version": 1, "command": {command}, "cwd": "{tmp_path}"}}')
+        before = policy_record(policy_source(file), None)
+        script.write_text("2")
+        after = policy_record(policy_source(file), None)
+        assert before.verified is True
+        assert before.file_sha256 == after.file_sha256
+        assert set(before.files_sha256) == {"/usr/bin/env", "serve.py"}
+        assert before.files_sha256["serve.py"] != after.files_sha256["serve.py"]
+
+    def test_a_process_file_whose_command_names_a_module(self, tmp_path: Path) -> None:
+        (tmp_path / "serve.py").write_text("1")
+        command = (sys.executable, "-m", "serve")
+        assert files_of_command(command, tmp_path) == {"serve": digest_of(tmp_path / "serve.py")}
+        assert files_of_command((sys.executable, "-m", "elsewhere"), tmp_path) == {}
+
+    def test_a_running_server_is_not_verified(self) -> None:
+        assert policy_record(RunningPolicy("unix:/x"), None).verified is False
+
+    def test_class_of_a_module_that_is_nowhere(self) -> None:
         record = policy_record(ClassPolicy("package:Mine"), "hub/model")
         assert (record.spec, record.file_sha256) == ("package:Mine", None)
         assert (record.checkpoint, record.checkpoint_sha256) == ("hub/model", None)

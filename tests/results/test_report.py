@@ -15,7 +15,7 @@ import pytest
 from proctor.evaluation.record import EpisodeRecord, ErrorRecord
 from proctor.results.report import render_report
 from proctor.results.results_file import make_results_file, read_episodes, read_results_file
-from proctor.results.run_record import RunRecord
+from proctor.results.run_record import PolicyEnd, RunRecord
 
 GOLDEN = Path(__file__).parent / "data" / "golden"
 MakeRun = Callable[..., RunRecord]
@@ -126,3 +126,39 @@ def test_text_from_a_policy_cannot_format_the_report(
 def test_video_links_are_quoted(run: RunRecord, make_record: MakeRecord) -> None:
     records = (make_record("lift", 0, "failure", video="videos/a b).mp4"),)
     assert "[lift/0/0](videos/a%20b%29.mp4)" in report(run, records)
+
+
+def test_meanings_that_were_not_measured_have_words_in_place_of_a_rate(
+    run: RunRecord, records: tuple[EpisodeRecord, ...]
+) -> None:
+    lines = report(run, records).splitlines()
+    (at_end,) = [line for line in lines if line.startswith("| at_end")]
+    assert at_end.endswith("| not measured: the episode stops at its first success |")
+
+
+def test_a_part_of_a_plan_shows_no_outcome_hash(run: RunRecord, records: tuple[EpisodeRecord, ...]) -> None:
+    text = report(run, records[1:])
+    assert "| outcome_hash | partial: no outcome_hash to compare |" in text
+    assert make_results_file(run, records[1:]).outcome_hash not in text
+
+
+def test_a_partial_run_says_how_it_goes_on(run: RunRecord, records: tuple[EpisodeRecord, ...]) -> None:
+    command = "proctor bench eval toy-v1 --policy policy.py:Expert --run first-look --resume"
+    assert command in report(run, records[1:])
+    assert command not in report(run, records)
+
+
+def test_a_policy_server_that_ended_is_told_with_its_log(
+    run: RunRecord, records: tuple[EpisodeRecord, ...]
+) -> None:
+    end = PolicyEnd(replica="replica-0", how="SIGKILL (killed by proctor)", log="logs/replica-0.log")
+    text = report(replace(run, policy_ends=(end,)), records)
+    assert "- replica-0: SIGKILL (killed by proctor) ([log](logs/replica-0.log))" in text
+
+
+@pytest.mark.parametrize(("sizes", "told"), [((10,), True), ((5, 10), True), ((16,), False), ((1,), False)])
+def test_chunks_that_were_applied_whole_are_mentioned(
+    run: RunRecord, records: tuple[EpisodeRecord, ...], sizes: tuple[int, ...], told: bool
+) -> None:
+    replica = replace(run.replicas[0], capabilities={"supported_action_chunk_sizes": list(sizes)})
+    assert ("Every chunk was applied whole" in report(replace(run, replicas=(replica,)), records)) is told

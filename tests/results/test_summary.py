@@ -100,15 +100,41 @@ def test_such_tasks_are_spoken_of_from_five_tasks_on(make_run: MakeRun, make_rec
 
 def test_meanings_are_counted_apart(run: RunRecord, records: tuple[EpisodeRecord, ...]) -> None:
     records = tuple(replace(record, success_held=False) for record in records)
-    meanings = summarize(run, records).meanings
+    to_the_end = replace(run, benchmark=replace(run.benchmark, stop_on_success=False))
+    meanings = summarize(to_the_end, records).meanings
     assert meanings.once is not None
     assert meanings.held is not None
     assert (meanings.once.successes, meanings.held.successes) == (6, 0)
 
 
 @pytest.mark.parametrize(
+    ("success", "held_steps", "unmeasured"),
+    [
+        ("once", 5, ("at_end", "held")),
+        ("once", 1, ("at_end",)),
+        ("held", 5, ("at_end",)),
+        ("at_end", 5, ()),
+    ],
+)
+def test_what_an_episode_that_stops_at_its_success_cannot_show_has_no_rate(
+    run: RunRecord,
+    records: tuple[EpisodeRecord, ...],
+    success: str,
+    held_steps: int,
+    unmeasured: tuple[str, ...],
+) -> None:
+    benchmark = replace(run.benchmark, success=success, held_steps=held_steps, stop_on_success=True)
+    meanings = summarize(replace(run, benchmark=benchmark), records).meanings
+    assert tuple(name for name in ("once", "at_end", "held") if getattr(meanings, name) is None) == unmeasured
+
+
+@pytest.mark.parametrize(
     ("label", "change"),
     [
+        (
+            "policy unverified",
+            lambda run: replace(run, policy=replace(run.policy, file_sha256=None, verified=False)),
+        ),
         ("draft", lambda run: replace(run, benchmark=replace(run.benchmark, status="draft"))),
         (
             "overridden",

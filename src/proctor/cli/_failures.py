@@ -17,8 +17,14 @@ def explain(error: BaseException) -> int:
     status = _status(error)
     if status is None:
         raise error
-    click.echo(f"proctor: {str(error) or 'interrupted'}", err=True)
+    click.echo(f"proctor: {_message(error)}", err=True)
     return status
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "interrupted"
+    return str(error) or type(error).__name__
 
 
 def _status(error: BaseException) -> int | None:

@@ -200,10 +200,11 @@ def _run(request: Any) -> int:
     from proctor.cli._progress import ProgressDisplay
     from proctor.launch.exit_codes import exit_code
     from proctor.launch.request import Callbacks, run_evaluation
+    from proctor.results import closing_text
 
     with ProgressDisplay(Console(stderr=True)) as display:
         results = run_evaluation(request, Callbacks(say=display.say, progress=display.update))
-    click.echo(f"\n{results}\n\noutcome_hash {results.outcome_hash}")
+    click.echo(f"\n{results}\n\n{closing_text(results)}")
     for what, path in results.paths.items():
         click.echo(f"{what:<9} {_relative(path)}")
     videos = sorted((results.directory / "videos").glob("**/*.mp4"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from proctor.results import find_run, list_runs, load_results
+from proctor.results import closing_text, find_run, list_runs, load_results
 
 runs_option = click.option(
     "--runs",
@@ -50,6 +50,6 @@ def show(name: str, root: Path) -> None:
     click.echo(
         f"policy {results.run.policy.spec} on {results.run.benchmark.id} ({results.run.benchmark.status})"
     )
-    click.echo(f"outcome_hash    {results.outcome_hash}\nconditions_hash {results.conditions_hash}")
+    click.echo(closing_text(results))
     for what, path in results.paths.items():
         click.echo(f"{what:<9} {path}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -85,17 +86,37 @@ def plan_hash(plan: RunPlan) -> str:
 
 
 def differences(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, ...]:
-    """One line per field two fingerprints disagree on: `field: recorded -> asked`."""
-    fields = [*recorded, *(field for field in asked if field not in recorded)]
+    """One line per field two fingerprints disagree on: `field: recorded -> asked`.
+
+    Of objects, each of their own fields is a line: `policy.args.gain: 1 -> 2`.
+    """
+    before, after = _flat(recorded), _flat(asked)
+    fields = [*before, *(field for field in after if field not in before)]
     return tuple(
-        f"{field}: {_shown(recorded.get(field))} -> {_shown(asked.get(field))}"
+        f"{field}: {_shown(before, field)} -> {_shown(after, field)}"
         for field in fields
-        if recorded.get(field) != asked.get(field)
+        if before.get(field) != after.get(field)
     )
 
 
-def _shown(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _shown(values: Mapping[str, Any], field: str) -> str:
+    if field not in values:
+        return "(none)"
+    text = msgspec.json.encode(values[field]).decode()
+    return f'{text[:13]}…"' if _SHA256.fullmatch(text) else text
+
+
+_SHA256 = re.compile(r'"[0-9a-f]{64}"')
 
 
 def _digest(value: object) -> str:

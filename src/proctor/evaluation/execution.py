@@ -78,7 +78,7 @@ class ServerOwnedSteps(msgspec.Struct, frozen=True):
         return steps >= 0
 
 
-def parse_execute_steps(rule: str) -> ExecutionRule:
+def parse_execute_steps(rule: str) -> FixedSteps | UpToSteps:
     """Read a rule as `benchmark.toml` and `--execute-steps` write it.
 
     >>> parse_execute_steps("policy<=10").applied(16)

@@ -100,6 +100,9 @@ class EpisodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     inferences: int
     actions_clipped: int
     actions_out_of_limits: int
+    actions_sha256: str | None = None
+    """SHA-256 of the bytes of all applied actions in their order: equal only within one platform fingerprint.
+    None in records that are older than this field."""
     privileged_features: tuple[str, ...]
     metrics: dict[str, Finite]
     events: dict[str, int]

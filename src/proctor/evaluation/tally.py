@@ -40,6 +40,8 @@ class Tally:
     step_s: list[float] = field(default_factory=list)
     clipped: int = 0
     out_of_limits: int = 0
+    actions: hashlib._Hash = field(default_factory=hashlib.sha256)
+    """Over the actions as they were applied."""
     segments: list[SegmentRecord] = field(default_factory=list)
     events: Counter[str] = field(default_factory=Counter)
     metrics: dict[str, float] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Tally:
         """Take in one control step."""
         self.steps += 1
         self.step_s.append(seconds)
+        self.actions.update(action.action.tobytes())
         self.clipped += action.clipped > 0
         self.out_of_limits += action.out_of_limits > 0
         for event in result.events:
@@ -118,6 +121,7 @@ class Tally:
             inferences=len(self.act_s),
             actions_clipped=self.clipped,
             actions_out_of_limits=self.out_of_limits,
+            actions_sha256=self.actions.hexdigest(),
             privileged_features=privileged,
             metrics=self.metrics,
             events=dict(self.events),

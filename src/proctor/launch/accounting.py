@@ -16,6 +16,7 @@ from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import shown_command
 from proctor.results import (
+    PolicyEnd,
     PolicyRecord,
     Provenance,
     RunRecord,
@@ -89,10 +90,15 @@ def run_settings_record(plan: EvaluationPlan, settings: RunSettings, wire: Wire)
 
 
 def plan_conditions(policy: PolicyRecord, replica: SessionDescription, wire: Wire) -> dict[str, Any]:
-    """What a resume must repeat, besides settings and episodes: policy, wire, and this very proctor."""
+    """What a resume must repeat, besides settings and episodes: policy, wire, and this very proctor.
+
+    Of a policy whose code nobody could read, what it says of itself is all there is to compare.
+    """
+    recorded = replica_record(replica)
     return {
         **{f"policy.{name}": value for name, value in policy_conditions(policy).items()},
-        **wire_conditions(replica_record(replica)),
+        "policy.capabilities": recorded.capabilities,
+        **wire_conditions(recorded),
         "mapping": None if wire.mapping is None else mapping_conditions(msgspec.to_builtins(wire.mapping)),
         "proctor": _own_version(),
     }
@@ -120,6 +126,7 @@ def run_record(
     ended: Literal["drained", "interrupted", "aborted"],
     end_reason: str,
     phases_s: Mapping[str, float],
+    policy_ends: Sequence[PolicyEnd],
 ) -> RunRecord:
     """Put the account together from the frozen plan, the store and what launching saw."""
     tasks, planned = planned_tasks(plan.definition, export.planned)
@@ -142,5 +149,6 @@ def run_record(
         phases_s=dict(phases_s),
         faults=export.faults,
         quarantined=export.quarantined,
+        policy_ends=tuple(policy_ends),
         refused_results=export.refused_results,
     )

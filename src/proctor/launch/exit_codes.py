@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from proctor.errors import PolicyGoneError
+from proctor.evaluation.record import Outcome
 from proctor.results import Results
 
 
@@ -26,11 +27,18 @@ class ExitCode(IntEnum):
 
 def exit_code(results: Results) -> ExitCode:
     """The status of a run that came to an end with these results."""
-    ledger, faults = results.summary.ledger, results.run.faults
+    ledger = results.summary.ledger
     if not ledger.missing:
         return ExitCode.COMPLETE
     if results.run.ended == "interrupted":
         return ExitCode.INTERRUPTED
-    if faults and all(fault.error and fault.error.type == PolicyGoneError.__name__ for fault in faults):
+    if _is_policys_end(results):
         return ExitCode.POLICY
     return ExitCode.PARTIAL if ledger.completed else ExitCode.ENVIRONMENT
+
+
+def _is_policys_end(results: Results) -> bool:
+    """Whether the policy's process ending is all that went wrong."""
+    faults = [fault for fault in results.run.faults if fault.outcome is not Outcome.CANCELLED]
+    known = bool(faults) or bool(results.run.policy_ends)
+    return known and all(fault.error and fault.error.type == PolicyGoneError.__name__ for fault in faults)

@@ -39,7 +39,7 @@ from proctor.launch.supervisor import Child, stop_all, wait_for_news
 from proctor.launch.wires import told, wire_of
 from proctor.launch.workplace import Workplace, make_workplace, run_directory, socket_directory
 from proctor.limits import LOOK_S, STOP_GRACE_S
-from proctor.results import PolicyRecord, Results, write_results
+from proctor.results import PolicyEnd, PolicyRecord, Results, write_results
 from proctor.wire.opening import LOCAL, Wire
 from proctor.wire.session import SessionDescription
 
@@ -83,7 +83,7 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
         with coordinating(plan.name, plan.directory, interrupts.hurry) as coordinator:
             with phases.measured("policy_load"):
                 callbacks.say(f"loading the policy: {policy.spec}")
-                stack.enter_context(served(replicas, interrupts.hurry))
+                stack.enter_context(served(replicas, interrupts.hurry, callbacks.say))
                 descriptions = prepare_all(replicas)
                 wire = replicas[0].wire
                 if wire is not LOCAL:
@@ -95,7 +95,8 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
             with phases.measured("evaluation"):
                 run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks)
                 ending = run.watch()
-        return _account(plan, policy, descriptions, wire, ending, phases)
+        ends = [end for replica in replicas for end in replica.ends]
+        return _account(plan, policy, descriptions, wire, ending, phases, ends)
 
 
 def _account(
@@ -105,6 +106,7 @@ def _account(
     wire: Wire,
     ending: Ending,
     phases: Phases,
+    policy_ends: Sequence[PolicyEnd],
 ) -> Results:
     export = export_run(plan.directory / DATABASE_FILE, plan.name)
     record = run_record(
@@ -117,6 +119,7 @@ def _account(
         ended=ending.how,
         end_reason=ending.reason,
         phases_s=phases.seconds,
+        policy_ends=policy_ends,
     )
     try:
         return write_results(plan.directory, record, export.records)
@@ -217,7 +220,10 @@ class LocalRun:
     def _mind_all(self) -> None:
         self._coordinator.mind()
         for replica in self._replicas:
+            known = len(replica.ends)
             replica.mind()
+            for end in replica.ends[known:]:
+                self._callbacks.say(f"{end.replica} ended: {end.how}; log: {end.log or 'your own'}")
             if replica.failure is not None:
                 raise InfrastructureFault(f"{replica.name}: {replica.failure}")
         for lane in self._lanes:

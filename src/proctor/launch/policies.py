@@ -9,8 +9,6 @@ unix:/path/to/socket, http://host:port, ws://host:port, host:port ...
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from proctor.errors import UsageError
+from proctor.launch.digests import digest_of, file_of_class, file_of_source, files_of_command
 from proctor.policy import Policy, PolicyRuntimeConfig, load_policy_runtime_config
 from proctor.results import PolicyRecord
 from proctor.wire.endpoint import parse_endpoint
@@ -108,25 +107,42 @@ def _refuse(args: Mapping[str, Any] | None, python: str | None, reason: str) -> 
 
 def policy_record(source: PolicySource, checkpoint: str | None) -> PolicyRecord:
     """What is recorded of a policy: what was asked for, and digests of its files. Holds no secret."""
-    digest = digest_of(Path(checkpoint)) if checkpoint else None
+    file, files = _code_of(source)
+    return PolicyRecord(
+        spec=_spec_of(source),
+        args=shown(source.args) if isinstance(source, ClassPolicy) else {},
+        checkpoint=shown(checkpoint),
+        checkpoint_sha256=digest_of(Path(checkpoint)) if checkpoint else None,
+        file_sha256=digest_of(file) if file else None,
+        files_sha256=files,
+        verified=bool(files) if isinstance(source, CommandPolicy) else file is not None,
+    )
+
+
+def _spec_of(source: PolicySource) -> str:
     match source:
         case HeldPolicy(policy):
             cls = type(policy)
-            spec, file, args = f"object:{cls.__module__}.{cls.__qualname__}", _source_file(cls), {}
+            return f"object:{cls.__module__}.{cls.__qualname__}"
         case ClassPolicy():
-            name = source.spec.rpartition(":")[0]
-            spec, file, args = source.spec, Path(name) if name.endswith(".py") else None, shown(source.args)
+            return source.spec
         case CommandPolicy(config):
-            spec, file, args = str(config.path), config.path, {}
+            return str(config.path)
         case RunningPolicy(endpoint):
-            spec, file, args = endpoint, None, {}
-    return PolicyRecord(
-        spec=spec,
-        args=args,
-        checkpoint=shown(checkpoint),
-        checkpoint_sha256=digest,
-        file_sha256=digest_of(file) if file else None,
-    )
+            return endpoint
+
+
+def _code_of(source: PolicySource) -> tuple[Path | None, dict[str, str]]:
+    """The file with the policy's code, and the digests of others by the name that was given."""
+    match source:
+        case HeldPolicy(policy):
+            return file_of_class(type(policy)), {}
+        case ClassPolicy():
+            return file_of_source(source.spec.rpartition(":")[0], source.python), {}
+        case CommandPolicy(config):
+            return config.path, files_of_command(config.command, config.cwd)
+        case RunningPolicy():
+            return None, {}
 
 
 def shown(value: Any) -> Any:
@@ -159,24 +175,3 @@ def _shown_word(word: str) -> str:
     except ValueError:
         return f"{name}={shown(text)}"
     return word if shown(value) == value else f"{name}={json.dumps(shown(value))}"
-
-
-def digest_of(path: Path) -> str | None:
-    """SHA-256 over a file, or over the names and contents of a folder's files; None if there is neither."""
-    if path.is_file():
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    if not path.is_dir():
-        return None
-    whole = hashlib.sha256()
-    for file in sorted(inner for inner in path.rglob("*") if inner.is_file()):
-        whole.update(f"{file.relative_to(path).as_posix()}\0{digest_of(file)}\n".encode())
-    return whole.hexdigest()
-
-
-def _source_file(cls: type) -> Path | None:
-    try:
-        name = inspect.getsourcefile(cls)
-    except (OSError, TypeError):
-        return None
-    return Path(name) if name else None

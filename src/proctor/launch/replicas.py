@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from proctor.errors import PolicyGoneError, PolicyLoadError, ProctorError, UsageError
 from proctor.launch.restarts import Restarts
-from proctor.launch.servers import Server
+from proctor.launch.servers import ForeignServer, Server
 from proctor.launch.supervisor import Child, last_words, log_tail, stop_all, wait_for_news
 from proctor.limits import (
     HEALTH_EVERY_S,
@@ -22,8 +23,10 @@ from proctor.limits import (
     LOAD_TIMEOUT_S,
     MAX_REPLICA_REBUILDS,
     SERVER_READY_S,
+    UNLOAD_TIMEOUT_S,
 )
 from proctor.policy import SessionContext
+from proctor.results import PolicyEnd
 from proctor.wire.choice import choose_wire
 from proctor.wire.local import PolicyClient
 from proctor.wire.opening import LOCAL, Wire, prepare
@@ -53,7 +56,12 @@ class Replica:
         """Why this replica cannot be used any more."""
         self._context, self._wire = context, wire
         self._hung_s = HUNG_ACT_TIMEOUTS * act_timeout_s
+        self._act_timeout_s = act_timeout_s
+        self.ends: list[PolicyEnd] = []
+        """How its processes ended while they were needed."""
         self._restarts = Restarts(MAX_REPLICA_REBUILDS)
+        self._killed_because = ""
+        self._noticed: Child | None = None
         self._preparation: _Preparation | None = None
         self._health_at = 0.0
 
@@ -85,6 +93,9 @@ class Replica:
         if self.failure is not None:
             return
         try:
+            if self.server.gone():
+                self.ends.append(PolicyEnd(replica=self.name, how=self.server.gone()))
+                raise PolicyGoneError(self.server.gone())
             if self._ended():
                 self._rebuild()
             elif self._preparation is not None:
@@ -102,8 +113,18 @@ class Replica:
         assert self.child is not None
         if self.description is None:
             raise _start_failure(self.child)
+        if self._noticed is not self.child:
+            self._noticed = self.child
+            self._note_end(self.child)
         if self._restarts.due(f"{self.name} ended: {self.child.exit}\n{log_tail(self.child.order.log)}"):
             self.start()
+
+    def _note_end(self, child: Child) -> None:
+        why, self._killed_because = self._killed_because, ""
+        log = str(Path(child.order.log.parent.name, child.order.log.name))
+        self.ends.append(
+            PolicyEnd(replica=self.name, how=f"{child.exit} ({why})" if why else str(child.exit), log=log)
+        )
 
     def _take_preparation(self) -> None:
         preparation = self._preparation
@@ -126,13 +147,31 @@ class Replica:
         return self.child is not None and self._wire is not None and self._wire.dialect == LOCAL.dialect
 
     def _kill_if_hung(self) -> None:
+        busy_s, operation = self._busy()
+        if busy_s > self._hung_s and self.child is not None:
+            self._killed_because = f"killed by proctor: {operation}() had been running for {busy_s:.1f} s"
+            self.child.kill()
+
+    def _busy(self) -> tuple[float, str]:
+        """For how long which hook has been running; 0 where that is not known."""
         try:
             with PolicyClient(self.server.endpoint.removeprefix("unix:")) as client:
                 health = client.health()
         except ProctorError:
-            return  # dying, or inside a call that lets no other thread run: the workers' deadlines count
-        if health.busy_s > self._hung_s and self.child is not None:
-            self.child.kill()
+            return 0.0, ""  # dying, or in a call that lets no other thread run: the workers' deadlines count
+        return health.busy_s, health.operation
+
+    def end(self, say: Callable[[str], None]) -> None:
+        """Let the policy unload, unless it hangs in a call that nobody waits for any more."""
+        if isinstance(self.server, ForeignServer):
+            return
+        busy_s, operation = self._busy() if self.ready else (0.0, "")
+        if busy_s > self._act_timeout_s:
+            say(f"{self.name} is ended without unloading: {operation}() has been running for {busy_s:.0f} s")
+            self.server.abandon()
+            return
+        say(f"waiting for {self.name} to unload the policy, {UNLOAD_TIMEOUT_S:.0f} s at most")
+        self.server.stop()
 
 
 class _Preparation:
@@ -204,7 +243,9 @@ def require_same(first: str, agreed: SessionDescription, name: str, other: Sessi
 
 
 @contextmanager
-def served(replicas: Sequence[Replica], hurry: Callable[[], bool]) -> Iterator[None]:
+def served(
+    replicas: Sequence[Replica], hurry: Callable[[], bool], say: Callable[[str], None]
+) -> Iterator[None]:
     """Start all replicas; at the end let all of them unload at the same time, or kill them once `hurry()`."""
     try:
         for replica in replicas:
@@ -212,7 +253,7 @@ def served(replicas: Sequence[Replica], hurry: Callable[[], bool]) -> Iterator[N
         yield
     finally:
         for replica in replicas:
-            replica.server.stop()
+            replica.end(say)
         stop_all(children_of(replicas), hurry=hurry)
 
 

@@ -12,7 +12,7 @@ import socket as sockets
 from pathlib import Path
 from typing import Protocol
 
-from proctor.errors import UsageError
+from proctor.errors import UsageError, text_of
 from proctor.launch import environments
 from proctor.launch.policies import ClassPolicy, CommandPolicy, HeldPolicy, PolicySource, RunningPolicy
 from proctor.launch.supervisor import Child, Order
@@ -36,8 +36,16 @@ class Server(Protocol):
         """Start it, again if it ran before. Does not wait."""
         ...
 
+    def gone(self) -> str:
+        """Why it serves no longer though nobody stopped it, if it cannot be built again; else empty."""
+        ...
+
     def stop(self) -> None:
         """Let it unload and end. Waits, for children at most until they are killed."""
+        ...
+
+    def abandon(self) -> None:
+        """End it without the time to unload: it hangs. Does not wait."""
         ...
 
 
@@ -54,9 +62,18 @@ class HeldServer:
         """Listen and serve."""
         self._server.__enter__()
 
+    def gone(self) -> str:
+        """What the policy itself raised to end, such as SystemExit."""
+        fatal = self._server.fatal
+        return "" if fatal is None else f"the policy ended itself: {type(fatal).__name__}: {text_of(fatal)}"
+
     def stop(self) -> None:
         """Unload the policy."""
         self._server.close()
+
+    def abandon(self) -> None:
+        """Leave its threads to the call that never returns."""
+        self._server.stop()
 
 
 class ChildServer:
@@ -73,10 +90,19 @@ class ChildServer:
         if self._line:
             self.child.send(self._line)
 
+    def gone(self) -> str:
+        """Never: it can be built again."""
+        return ""
+
     def stop(self) -> None:
         """Ask it to end; whoever waits for all children waits for this one too."""
         if self.child is not None:
             self.child.stop()
+
+    def abandon(self) -> None:
+        """Kill it."""
+        if self.child is not None:
+            self.child.kill()
 
 
 class ForeignServer:
@@ -96,7 +122,14 @@ class ForeignServer:
                 f"policy {self.endpoint!r}: no server listens there ({error.strerror or error})"
             ) from None
 
+    def gone(self) -> str:
+        """Not ours to say: the workers find out."""
+        return ""
+
     def stop(self) -> None:
+        """Nothing to do."""
+
+    def abandon(self) -> None:
         """Nothing to do."""
 
 

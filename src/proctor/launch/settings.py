@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec, privileged_features
 from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
-from proctor.evaluation.execution import SERVER_OWNED
+from proctor.evaluation.execution import SERVER_OWNED, FixedSteps, parse_execute_steps
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import CommandPolicy
@@ -70,6 +70,7 @@ def run_settings(
 
 def _execute_steps(plan: EvaluationPlan, description: SessionDescription) -> str:
     if description.chunk_owner == "worker":
+        _refuse_short_chunks(plan.execute_steps, description)
         return plan.execute_steps
     if plan.request.execute_steps is not None:
         raise UsageError(
@@ -77,6 +78,18 @@ def _execute_steps(plan: EvaluationPlan, description: SessionDescription) -> str
             " many actions are applied"
         )
     return SERVER_OWNED
+
+
+def _refuse_short_chunks(execute_steps: str, description: SessionDescription) -> None:
+    """Raise UsageError where the policy says that none of its chunks is long enough."""
+    rule, sizes = parse_execute_steps(execute_steps), description.capabilities.supported_action_chunk_sizes
+    declared_by_the_policy = description.mapping is None
+    if declared_by_the_policy and isinstance(rule, FixedSteps) and max(sizes) < rule.count:
+        raise UsageError(
+            f"execute_steps {execute_steps!r} needs chunks of at least {rule.count} actions, but the policy"
+            f" declares supported_action_chunk_sizes {', '.join(map(str, sizes))};"
+            f" valid: fixed:k with k up to {max(sizes)}, or policy<={rule.count}"
+        )
 
 
 def observed_features(definition: BenchmarkDefinition, required: Sequence[str]) -> tuple[str, ...]:

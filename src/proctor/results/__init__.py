@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from proctor.results.closing import closing_text
 from proctor.results.hashes import (
+    actions_hash,
     conditions_hash,
     mapping_conditions,
     outcome_hash,
@@ -12,12 +14,14 @@ from proctor.results.hashes import (
 from proctor.results.rates import Rate
 from proctor.results.results import Results, headline_text, load_results, write_results
 from proctor.results.results_file import read_episodes
+from proctor.results.resuming import resume_command
 from proctor.results.run_record import (
     AttemptFault,
     BenchmarkRecord,
     PlannedEpisode,
     PlannedTask,
     PlatformRecord,
+    PolicyEnd,
     PolicyRecord,
     Provenance,
     Quarantine,
@@ -42,6 +46,7 @@ __all__ = [
     "PlannedEpisode",
     "PlannedTask",
     "PlatformRecord",
+    "PolicyEnd",
     "PolicyRecord",
     "Provenance",
     "Quarantine",
@@ -55,10 +60,12 @@ __all__ = [
     "Summary",
     "Table",
     "TaskSummary",
+    "actions_hash",
     "as_markdown",
     "as_text",
     "axis_table",
     "benchmark_record",
+    "closing_text",
     "conditions_hash",
     "find_run",
     "headline_text",
@@ -72,6 +79,7 @@ __all__ = [
     "rate_text",
     "read_episodes",
     "replica_record",
+    "resume_command",
     "summarize",
     "task_table",
     "wilson",

@@ -30,6 +30,8 @@ class FailureKind(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     message: str
     """Message of one of the errors, empty for plain failures."""
     examples: tuple[Example, ...]
+    log: str | None = None
+    """Path, relative to the run directory, of a log that tells more about that message."""
 
 
 class FaultKind(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -57,6 +59,7 @@ def failure_kinds(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[Fai
             count=len(group),
             message=min((record.error.message for record in group if record.error), default=""),
             examples=draw_examples(run.settings.run_seed, group),
+            log=_log(group),
         )
         for (outcome, reason), group in groups.items()
     ]
@@ -88,6 +91,17 @@ def draw_examples(run_seed: int, records: Iterable[EpisodeRecord]) -> tuple[Exam
 
     drawn = sorted(records, key=rank)[:EXAMPLES]
     return tuple(Example(episode_id=record.episode_id, video=record.video) for record in drawn)
+
+
+def _log(group: Sequence[EpisodeRecord]) -> str | None:
+    """Of the record whose message is shown. A policy's own traceback is in the log of its server."""
+    failed = [record for record in group if record.error is not None]
+    if not failed:
+        return None
+    shown = min(failed, key=lambda record: (record.error.message if record.error else "", record.episode_id))
+    if shown.outcome is Outcome.POLICY_ERROR and shown.policy_replica:
+        return f"logs/{shown.policy_replica}.log"
+    return shown.error.log if shown.error else None
 
 
 def _reason(record: EpisodeRecord) -> str:

@@ -1,6 +1,6 @@
-"""Two digests: what came out, and under which conditions.
+"""Digests: what came out, what was done, and under which conditions.
 
-Same conditions, same outcomes: for any number of workers, any order and any crash. Both are SHA-256 over
+Same conditions, same outcomes: for any number of workers, any order and any crash. All are SHA-256 over
 canonical JSON: UTF-8, keys sorted, no spaces, floats as the shortest text that reads back the same.
 """
 
@@ -23,6 +23,7 @@ from proctor.results.run_record import (
 )
 
 OUTCOMES = "proctor/outcomes/1"
+ACTIONS = "proctor/actions/1"
 CONDITIONS = "proctor/conditions/1"
 
 
@@ -36,6 +37,21 @@ def outcome_hash(records: Iterable[EpisodeRecord]) -> str:
         for record in records
     )
     return _digest({"schema": OUTCOMES, "episodes": rows})
+
+
+def actions_hash(records: Iterable[EpisodeRecord]) -> str | None:
+    """Hexadecimal digest over the identity and `actions_sha256` of every record; None where one has none.
+
+    Stricter than `outcome_hash`: where every episode fails at its horizon, outcomes agree for any policy,
+    actions do not. Floating-point results are equal within one platform fingerprint only.
+    """
+    rows = [
+        (record.task, record.index, record.repetition, record.seed, record.actions_sha256)
+        for record in records
+    ]
+    if not rows or any(row[-1] is None for row in rows):
+        return None
+    return _digest({"schema": ACTIONS, "episodes": sorted(rows)})
 
 
 def conditions_hash(run: RunRecord) -> str:
@@ -78,12 +94,13 @@ def mapping_conditions(mapping: Mapping[str, Any] | None) -> dict[str, Any] | No
 
 def policy_conditions(policy: PolicyRecord) -> dict[str, object]:
     """What makes it this policy. Where a file has a digest, its path takes no part."""
-    return {
+    conditions = {
         "source": policy.file_sha256 or policy.spec,
         "class": "" if policy.spec.endswith(".json") else policy.spec.rpartition(":")[2],
         "args": policy.args,
         "checkpoint": policy.checkpoint_sha256 or policy.checkpoint,
     }
+    return conditions | _if_any("files", policy.files_sha256 or None)
 
 
 def wire_conditions(replica: ReplicaRecord) -> dict[str, object]:

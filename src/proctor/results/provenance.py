@@ -10,15 +10,28 @@ from proctor.results.tables import NOTHING, Table, plural
 
 
 def provenance_table(results: ResultsFile) -> Table:
-    """What was run, by what, on what, from what; with both digests."""
+    """What was run, by what, on what, from what; with the digests."""
     rows = [
         *_benchmark_rows(results.run),
         *_policy_rows(results.run),
         *_machine_rows(results.run),
-        ("outcome_hash", results.outcome_hash),
-        ("conditions_hash", results.conditions_hash),
+        *digest_rows(results),
     ]
     return Table(("what", "value"), tuple(rows), left=2)
+
+
+def digest_rows(results: ResultsFile) -> list[tuple[str, str]]:
+    """The digests as they are shown. What came out of part of a plan compares with nothing."""
+    if results.summary.ledger.missing:
+        return [
+            ("outcome_hash", "partial: no outcome_hash to compare"),
+            ("conditions_hash", results.conditions_hash),
+        ]
+    return [
+        ("outcome_hash", results.outcome_hash),
+        ("actions_hash", results.actions_hash or NOTHING),
+        ("conditions_hash", results.conditions_hash),
+    ]
 
 
 def _benchmark_rows(run: RunRecord) -> list[tuple[str, str]]:

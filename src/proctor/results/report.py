@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
+from proctor.evaluation.execution import FixedSteps, parse_execute_steps
 from proctor.results.failures import Example, FailureKind, FaultKind
 from proctor.results.provenance import provenance_table
 from proctor.results.rates import Rate
 from proctor.results.results_file import ResultsFile
-from proctor.results.run_record import RunRecord
+from proctor.results.resuming import resume_command
+from proctor.results.run_record import ReplicaRecord, RunRecord
 from proctor.results.statistics import wilson
-from proctor.results.summary import Label, Summary
+from proctor.results.summary import Label, Summary, unmeasured_meanings
 from proctor.results.tables import (
     NOTHING,
     Table,
@@ -33,6 +36,7 @@ def render_report(results: ResultsFile) -> str:
     sections = [
         f"# {escaped(run.name)}: {escaped(run.benchmark.title)}",
         _headline(summary),
+        _go_on(run, summary),
         *_labels(run, summary),
         _reading(run, summary),
         _section("Tasks", as_markdown(task_table(summary)), _STEPS_NOTE),
@@ -41,6 +45,7 @@ def render_report(results: ResultsFile) -> str:
         _section("Meanings of success", as_markdown(_meanings_table(run, summary))),
         _section("Failures", *_failures(summary)),
         _section("Faults, never scored", "\n".join(map(_fault, summary.faults))) if summary.faults else "",
+        _section("Policy servers that ended", _policy_ends(run)) if run.policy_ends else "",
         _section("Time", as_markdown(_time_table(summary)), _TIME_NOTE, _clocks(run, summary)),
         _section("Actions and starts", as_markdown(_actions_table(summary))),
         _section("Metrics", as_markdown(_metrics_table(summary))) if summary.metrics else "",
@@ -49,6 +54,7 @@ def render_report(results: ResultsFile) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+_NOT_MEASURED = "not measured: the episode stops at its first success"
 _STEPS_NOTE = "Steps: median control steps to the first success, of the episodes that succeeded."
 _TIME_NOTE = (
     "Percentiles are medians over episodes of each episode's own percentiles; max is over all of them."
@@ -62,6 +68,7 @@ _LABELS: dict[Label, str] = {
     "subset": "only part of the benchmark was asked for",
     "batch-sensitive": "requests were merged although the policy does not promise that merging keeps its"
     " actions; another run may differ.",
+    "policy unverified": "no digest of the policy's code could be taken; only its name says which it was.",
 }
 
 
@@ -81,6 +88,12 @@ def _headline(summary: Summary) -> str:
             f"- over planned episodes (a missing one is no success): {rate_text(summary.over_planned)}",
         ]
     return "\n".join(lines)
+
+
+def _go_on(run: RunRecord, summary: Summary) -> str:
+    if not summary.ledger.missing:
+        return ""
+    return f"Go on with\n\n```\n{resume_command(run.provenance.command, run.name)}\n```"
 
 
 def _labels(run: RunRecord, summary: Summary) -> list[str]:
@@ -118,6 +131,7 @@ def _reading(run: RunRecord, summary: Summary) -> str:
             "Repetitions of one start are not independent: the intervals count"
             f" {plural(rate.starts, 'start')}, not {rate.trials} episodes."
         )
+    lines += _about_whole_chunks(run)
     if run.ended != "drained":
         reason = f" ({escaped(run.end_reason)})" if run.end_reason else ""
         lines.append(f"The run was {run.ended}{reason}.")
@@ -132,6 +146,31 @@ def _about(rate: Rate) -> str:
         f"Mean of {rate.tasks} task rates by weight, with a stratified Wilson interval about **these** tasks."
         f" Pooled count: {rate.successes} of {rate.trials} episodes."
     )
+
+
+def _about_whole_chunks(run: RunRecord) -> list[str]:
+    """What is worth trying where the policy never looked before its chunk was over."""
+    longest = max((_longest_chunk(replica) for replica in run.replicas), default=0)
+    if longest < 2 or _most_applied(run.settings.execute_steps) < longest:
+        return []
+    return [
+        f"Every chunk was applied whole ({longest} actions, execute_steps"
+        f" {escaped(run.settings.execute_steps)}): the policy saw nothing in between, and a smaller"
+        " execute_steps may give another rate."
+    ]
+
+
+def _longest_chunk(replica: ReplicaRecord) -> int:
+    """As the policy declared it; 0 where it did not, or where the server decides what is applied."""
+    if replica.chunk_owner == "server" or replica.mapping is not None:
+        return 0
+    sizes: Sequence[int] = replica.capabilities.get("supported_action_chunk_sizes", (0,))
+    return max(sizes)
+
+
+def _most_applied(execute_steps: str) -> int:
+    rule = parse_execute_steps(execute_steps)
+    return rule.count if isinstance(rule, FixedSteps) else rule.limit
 
 
 def _about_such_tasks(rate: Rate, summary: Summary) -> list[str]:
@@ -182,8 +221,12 @@ def _meanings_table(run: RunRecord, summary: Summary) -> Table:
         ("at_end", "at_end (at the last step)", summary.meanings.at_end),
         ("held", f"held (for {plural(run.benchmark.held_steps, 'step')})", summary.meanings.held),
     )
+    unmeasured = unmeasured_meanings(run.benchmark)
     rows = tuple(
-        (f"{name}, the benchmark's own" if meaning == run.benchmark.success else name, rate_text(rate))
+        (
+            f"{name}, the benchmark's own" if meaning == run.benchmark.success else name,
+            _NOT_MEASURED if meaning in unmeasured else rate_text(rate),
+        )
         for meaning, name, rate in meanings
     )
     return Table(("success", "over completed, 95 % interval (k/n)"), rows)
@@ -204,6 +247,13 @@ def _failure(kind: FailureKind) -> str:
 
 def _fault(kind: FaultKind) -> str:
     return f"- {kind.count} × {kind.outcome.value}, {escaped(kind.reason)}: “{escaped(kind.message)}”"
+
+
+def _policy_ends(run: RunRecord) -> str:
+    return "\n".join(
+        f"- {escaped(end.replica)}: {escaped(end.how)}" + (f" ([log]({quote(end.log)}))" if end.log else "")
+        for end in run.policy_ends
+    )
 
 
 def _examples(examples: tuple[Example, ...]) -> str:

@@ -72,6 +72,11 @@ class Results:
         return self.file.outcome_hash
 
     @property
+    def actions_hash(self) -> str | None:
+        """Digest over the actions that were applied: equal within one platform fingerprint."""
+        return self.file.actions_hash
+
+    @property
     def conditions_hash(self) -> str:
         """Digest over what may move an outcome."""
         return self.file.conditions_hash

@@ -17,7 +17,7 @@ import msgspec
 from proctor.durable import write_durably
 from proctor.errors import InfrastructureFault, UsageError
 from proctor.evaluation.record import EpisodeRecord
-from proctor.results.hashes import conditions_hash, outcome_hash
+from proctor.results.hashes import actions_hash, conditions_hash, outcome_hash
 from proctor.results.run_record import Data, RunRecord
 from proctor.results.summary import Summary, summarize
 
@@ -32,6 +32,8 @@ class ResultsFile(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     schema: Literal["proctor/results/1"] = SCHEMA
     outcome_hash: str
     conditions_hash: str
+    actions_hash: str | None = None
+    """None where a record has no digest of its actions."""
     summary: Summary
     run: RunRecord
 
@@ -41,6 +43,7 @@ def make_results_file(run: RunRecord, records: Sequence[EpisodeRecord]) -> Resul
     return ResultsFile(
         outcome_hash=outcome_hash(records),
         conditions_hash=conditions_hash(run),
+        actions_hash=actions_hash(records),
         summary=summarize(run, records),
         run=run,
     )

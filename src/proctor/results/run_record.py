@@ -112,7 +112,11 @@ class PolicyRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     checkpoint: str | None = None
     checkpoint_sha256: str | None = None
     file_sha256: str | None = None
-    """Digest of the file that defines the class, where there is one."""
+    """Digest of the file that defines the class, or of the policy process file, where there is one."""
+    files_sha256: dict[str, str] = {}
+    """Digests of further files with the policy's code, by the name its command line has for them."""
+    verified: bool | None = None
+    """Whether a digest of the policy's code was taken; None in runs that did not record it."""
 
 
 class ReplicaRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,6 +139,16 @@ class ReplicaRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """What the wire cannot carry."""
     details: dict[str, Any] = {}
     """What the server said of itself, JSON values."""
+
+
+class PolicyEnd(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A policy server that ended while it was needed."""
+
+    replica: str
+    how: str
+    """Exit status or signal, and why, where that is known."""
+    log: str | None = None
+    """Path, relative to the run directory; None for a policy of the calling process."""
 
 
 class PlatformRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -213,6 +227,8 @@ class RunRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Seconds by phase of the run (policy load, evaluation), the phases named by whoever ran it."""
     faults: tuple[AttemptFault, ...] = ()
     quarantined: tuple[Quarantine, ...] = ()
+    policy_ends: tuple[PolicyEnd, ...] = ()
+    """In this launch of the run."""
     refused_results: Count = 0
     """Results that came with a superseded token and were not accepted."""
 

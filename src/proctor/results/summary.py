@@ -17,11 +17,20 @@ from proctor.results.failures import (
     fault_kinds,
 )
 from proctor.results.ledger import Ledger, Reruns, make_ledger, make_reruns
-from proctor.results.rates import Rate, by_task, rate_over_completed, rate_over_planned, succeeded_by
-from proctor.results.run_record import Data, PlannedTask, RunRecord
+from proctor.results.rates import (
+    Meaning,
+    Rate,
+    by_task,
+    rate_over_completed,
+    rate_over_planned,
+    succeeded_by,
+)
+from proctor.results.run_record import BenchmarkRecord, Data, PlannedTask, RunRecord
 from proctor.results.timing import Clocks, LatencySummary, clocks, latency
 
-Label = Literal["partial", "draft", "overridden", "privileged", "subset", "batch-sensitive"]
+Label = Literal[
+    "partial", "draft", "overridden", "privileged", "subset", "batch-sensitive", "policy unverified"
+]
 """What must stand beside the rate wherever it is shown."""
 
 
@@ -48,7 +57,7 @@ class AxisSummary(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Meanings(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Rates over completed by each recorded meaning of success."""
+    """Rates over completed by each recorded meaning of success; None where episodes stop before it shows."""
 
     once: Rate | None
     at_end: Rate | None
@@ -158,6 +167,7 @@ def _labels(run: RunRecord, records: Sequence[EpisodeRecord], ledger: Ledger) ->
         "privileged": bool(_privileged(run, records)),
         "subset": selection.tasks is not None or selection.episodes is not None,
         "batch-sensitive": any(replica.batching == "accepted" for replica in run.replicas),
+        "policy unverified": run.policy.verified is False,
     }
     return tuple(label for label, true in holds.items() if true)
 
@@ -167,12 +177,24 @@ def _privileged(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[str, 
     return tuple(sorted(asked.union(*(record.privileged_features for record in records))))
 
 
+def unmeasured_meanings(benchmark: BenchmarkRecord) -> tuple[Meaning, ...]:
+    """Meanings of success that nothing can be said about, because an episode stops at its success."""
+    if not benchmark.stop_on_success or benchmark.success == "at_end":
+        return ()
+    if benchmark.success == "once" and benchmark.held_steps > 1:
+        return ("at_end", "held")
+    return ("at_end",)
+
+
 def _meanings(run: RunRecord, records: Sequence[EpisodeRecord]) -> Meanings:
-    return Meanings(
-        once=rate_over_completed(run.tasks, records, succeeded_by("once")),
-        at_end=rate_over_completed(run.tasks, records, succeeded_by("at_end")),
-        held=rate_over_completed(run.tasks, records, succeeded_by("held")),
-    )
+    unmeasured = unmeasured_meanings(run.benchmark)
+
+    def rate(meaning: Meaning) -> Rate | None:
+        if meaning in unmeasured:
+            return None
+        return rate_over_completed(run.tasks, records, succeeded_by(meaning))
+
+    return Meanings(once=rate("once"), at_end=rate("at_end"), held=rate("held"))
 
 
 def _tasks(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[TaskSummary, ...]:

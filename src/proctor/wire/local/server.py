@@ -72,6 +72,11 @@ class PolicyServer:
     ) -> None:
         self.close()
 
+    @property
+    def fatal(self) -> BaseException | None:
+        """What the policy ended its replica with; None while it serves, and after an orderly end."""
+        return self._host.fatal
+
     def listen(self) -> None:
         """Create the socket; clients can connect from now on. Raises `UsageError` where it cannot be."""
         if self._listener is not None:
