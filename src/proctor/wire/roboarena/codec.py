@@ -22,6 +22,7 @@ SESSION: Final = "session_id"
 RESET: Final = "reset"
 INFER: Final = "infer"
 
+_SUCCESS: Final = "success"
 _TRACEBACK: Final = "Traceback (most recent call last)"
 
 
@@ -44,10 +45,10 @@ class RoboarenaExchange:
         return self._packer.pack({ENDPOINT: RESET, SESSION: self._session_id})
 
     def opened(self, frame: bytes | str) -> None:
-        """A text that is no traceback: "reset successful"."""
+        """A text that speaks of success, as "reset successful" does; any other says what failed."""
         if not isinstance(frame, str):
             raise ProtocolError("a reset is answered with text, not with a map")
-        if _TRACEBACK in frame:
+        if _SUCCESS not in frame.lower() or _TRACEBACK in frame:
             raise PolicyRaisedError(f"the server failed in reset: {last_line(frame)}")
 
     def request(self, observation: Observation) -> bytearray:

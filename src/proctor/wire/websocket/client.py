@@ -11,6 +11,7 @@ frames do not shrink.
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import ssl
 import struct
@@ -37,6 +38,10 @@ from proctor.wire.websocket.closing import error_of
 from proctor.wire.websocket.sockets import keep_alive
 
 _SINCE_15: Final[dict[str, Any]] = {"ping_interval": None} if int(version.partition(".")[0]) >= 15 else {}
+
+_log_of_library: Final = logging.getLogger(f"{__name__}.library")
+_log_of_library.setLevel(logging.CRITICAL)
+"""What goes wrong there is raised here, by its right name."""
 
 
 class WebSocketClient:
@@ -147,6 +152,7 @@ def _shake_hands(
         max_size=max_bytes,
         open_timeout=max(0.001, deadline - time.monotonic()),
         close_timeout=CLOSE_TIMEOUT_S,
+        logger=_log_of_library,
         **_SINCE_15,
     )
     return connection.__enter__()  # versions from 17.1 on warn where this is not called
