@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from proctor.testing.toy_policies import PixelPolicy
 from proctor.testing.toy_versions import write_toy_version
 
 from .guide_server import Moment, guide_server
+from .peer_processes import PEERS
+from .peers.pilot import ROWS, reach
 
 pytestmark = pytest.mark.process
 
@@ -36,6 +38,17 @@ images = [
   {key = "image_wrist_right", feature = ["images.primary"], codec = "CODEC"},
 ]
 """
+
+ALOHA_MAPPING = (
+    TOY_MAPPING.replace("CODEC", "jpeg:85")
+    .replace("images.primary", "images.top")
+    .replace("images.mirror", "images.top")
+    .replace("state.proprioception", "state.joints")
+)
+METAWORLD_MAPPING = ALOHA_MAPPING.replace("images.top", "images.primary").replace(
+    '["state.joints"]', '["privileged.state", "state.proprioception"]'
+)
+"""One camera in the place of three: a render costs more than everything else here."""
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +68,18 @@ def seek(moment: Moment) -> Any:
         "state.proprioception": moment.state.astype(np.float32),
     }
     return PixelPolicy().act(Observation("any", moment.step, features)).actions[0]
+
+
+class Chunked:
+    """A model that predicts ROWS actions and keeps those that it has not given out, as the guide advises."""
+
+    def __init__(self, model: Callable[[Any], Any]) -> None:
+        self._model, self._chunk = model, np.empty(0)
+
+    def __call__(self, moment: Moment) -> Any:
+        if moment.step % ROWS == 0:
+            self._chunk = self._model(moment.state.astype(np.float32))
+        return self._chunk[moment.step % ROWS]
 
 
 def write_token(place: Path, token: str) -> None:
@@ -111,15 +136,27 @@ class TestTheGuidesServer:
             assert file.is_dir() or b"right-right" not in file.read_bytes(), file
 
     @pytest.mark.sim
-    def test_an_episode_in_a_real_simulator(self, place: Path) -> None:
-        command = ["bench", "eval", "aloha-sim-v1", "--run", "aloha", "--tasks", "transfer-cube"]
+    def test_a_success_in_a_real_simulator_has_the_same_steps(self, place: Path) -> None:
+        (place / "metaworld.toml").write_text(METAWORLD_MAPPING)
+        settings: dict[str, Any] = {
+            "benchmark": "metaworld-mt10-v1",
+            "tasks": ["reach-v3"],
+            "episodes": 1,
+            "workers": 1,
+        }
+        with guide_server(Chunked(reach)) as guide:
+            theirs = evaluate(guide.url, mapping="metaworld.toml", name="theirs", **settings)
+        ours = evaluate(str(PEERS / "pilot_policy.py:Reach"), name="ours", **settings)
+        assert theirs.outcome_hash == ours.outcome_hash
+        assert guide.outcomes == ["interrupted", "complete"]
+
+    @pytest.mark.sim
+    def test_an_episode_of_aloha_through_the_command_line(self, place: Path) -> None:
+        (place / "aloha.toml").write_text(ALOHA_MAPPING)
+        command = [*PROCTOR, "bench", "eval", "aloha-sim-v1", "--run", "aloha", "--tasks", "transfer-cube"]
         with guide_server(lambda moment: moment.state) as guide:
-            done = subprocess.run(
-                [*PROCTOR, *command, "--episodes", "1", "--policy", guide.url],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            command += ["--episodes", "1", "--policy", guide.url, "--mapping", "aloha.toml"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "episode-http" in (place / "runs" / "aloha" / "report.md").read_text()
         assert [body.max_steps for body in guide.begun] == [300, 300]

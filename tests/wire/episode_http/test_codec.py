@@ -237,10 +237,14 @@ def test_an_action_has_the_benchmarks_dtype_and_whole_numbers_are_numbers() -> N
     [
         (b'{"error":{"code":"unknown_episode","message":"gone"}}', ("unknown_episode", "gone")),
         (b'{"detail":"unknown episode_id"}', ("", "unknown episode_id")),
-        (b'{"detail":[{"loc":["body"]}]}', ("", '{"detail":[{"loc":["body"]}]}')),
+        (
+            b'{"detail":[{"loc":["body","obs",0],"msg":"Field required","input":{"image":"/9j/"}}]}',
+            ("", "body.obs.0: Field required"),
+        ),
+        (b'{"detail":{"why":1}}', ("", '{"detail":{"why":1}}')),
         (b"<h1>Bad gateway</h1>", ("", "<h1>Bad gateway</h1>")),
         (b"\xff", ("", "\ufffd")),
-        (b"[" * 100_000, ("", "[" * 4096)),
+        (b"[" * 100_000, ("", "[" * 500)),
         (b"", ("", "")),
     ],
 )

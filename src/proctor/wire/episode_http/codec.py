@@ -6,6 +6,7 @@ JSON has no NaN and no infinity, so they do not travel.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping as Map
 from typing import Annotated, Any, Final, TypeVar
@@ -17,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from proctor.errors import InvalidActionError, ProtocolError, RequestRefusedError, UsageError
-from proctor.limits import MAX_BODY_BYTES, MAX_EPISODE_TEXT_BYTES, MAX_ERROR_TEXT
+from proctor.limits import MAX_BODY_BYTES, MAX_EPISODE_TEXT_BYTES
 from proctor.policy.spec import BenchmarkSpec, FeatureKind
 from proctor.wire.episode_http.messages import StepReply
 from proctor.wire.mapper import Mapper
@@ -29,8 +30,45 @@ _IMAGE_SPARE_BYTES: Final = 4096
 _NUMBER_BYTES: Final = 32
 """The longest number in JSON that a float64 makes, and what separates it from the next."""
 
+_QUOTED: Final = 500
+"""Characters of a server's message that are worth a record."""
+
 _Message = TypeVar("_Message")
 _Tree = dict[str, Any]
+
+
+class _Coded(msgspec.Struct):
+    code: str = ""
+    message: str = ""
+
+
+class _Error(msgspec.Struct):
+    error: _Coded
+
+    def told(self) -> tuple[str, str]:
+        return self.error.code, self.error.message
+
+
+class _Detail(msgspec.Struct):
+    detail: str
+
+    def told(self) -> tuple[str, str]:
+        return "", self.detail
+
+
+class _Fault(msgspec.Struct):
+    msg: str
+    loc: list[str | int] = []
+
+
+class _Details(msgspec.Struct):
+    detail: list[_Fault]
+
+    def told(self) -> tuple[str, str]:
+        return "", "; ".join(f"{'.'.join(map(str, fault.loc))}: {fault.msg}" for fault in self.detail)
+
+
+_ERRORS: Final[tuple[type[_Error | _Detail | _Details], ...]] = (_Error, _Detail, _Details)
 
 
 def encode(message: msgspec.Struct) -> bytes:
@@ -75,19 +113,14 @@ def decode_action(body: bytes, mapper: Mapper) -> NDArray[Any]:
 def decode_error(body: bytes) -> tuple[str, str]:
     """Code and message of an error: `{"error": {"code", "message"}}`, or `{"detail": ...}` without a code.
 
-    Never raises: what is neither is its own message.
+    A detail is text, or a list of what is wrong where (FastAPI's, which quotes the whole request too). Never
+    raises: what is none of these is its own message.
     """
-    text = body[:MAX_ERROR_TEXT].decode("utf-8", "replace").strip()
-    try:
-        content = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        return "", text
-    if isinstance(content, dict) and isinstance(content.get("error"), dict):
-        error = content["error"]
-        return str(error.get("code", "")), str(error.get("message", ""))[:MAX_ERROR_TEXT]
-    if isinstance(content, dict) and isinstance(content.get("detail"), str):
-        return "", content["detail"][:MAX_ERROR_TEXT]
-    return "", text
+    for kind in _ERRORS:
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            code, message = msgspec.json.decode(body, type=kind).told()
+            return code[:_QUOTED], message[:_QUOTED]
+    return "", body[:_QUOTED].decode("utf-8", "replace").strip()
 
 
 def encode_step(step: int, message: Map[str, Any]) -> bytes:
