@@ -155,7 +155,7 @@ class TestLoad:
             (lambda context: None, "load() must return PolicyCapabilities, got NoneType"),
             (
                 lambda context: PolicyCapabilities(("other",), ()),
-                "PolicyCapabilities.supported_benchmarks: unknown benchmark 'probe'",
+                "PolicyCapabilities.supported_benchmarks: the policy supports 'other'",
             ),
         ],
     )

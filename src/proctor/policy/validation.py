@@ -35,10 +35,10 @@ def validate_policy_capabilities(benchmark: BenchmarkSpec, capabilities: PolicyC
     """
     if not isinstance(capabilities, PolicyCapabilities):
         raise PolicyLoadError(f"load() must return PolicyCapabilities, got {type(capabilities).__name__}")
-    _known("supported_benchmarks", "benchmark", benchmark.name, capabilities.supported_benchmarks)
+    _supports("benchmarks", "benchmark", benchmark.name, capabilities.supported_benchmarks)
     suites = capabilities.supported_suites.get(benchmark.name)
     if suites is not None:
-        _known("supported_suites", "suite", benchmark.suite, suites)
+        _supports("suites", "suite", benchmark.suite, suites)
     offered = [feature.name for feature in benchmark.features]
     for name in capabilities.required_features:
         if not name.startswith(PRIVILEGED):
@@ -144,6 +144,15 @@ def share_out_of_bounds(actions: NDArray[Any], benchmark: BenchmarkSpec) -> floa
     return float(outside.mean())
 
 
+def _supports(declaration: str, kind: str, asked: str, supported: tuple[str, ...]) -> None:
+    if asked not in supported:
+        names = ", ".join(repr(str(name)) for name in supported) or "none"
+        raise PolicyLoadError(
+            f"PolicyCapabilities.supported_{declaration}: the policy supports {names}; this {kind} is"
+            f" {str(asked)!r}. If it fits, declare that name"
+        )
+
+
 def _known(declaration: str, field: str, value: str, valid: tuple[str, ...] | list[str]) -> None:
     if value not in valid:
         raise PolicyLoadError(f"PolicyCapabilities.{declaration}: {_fields.unknown(field, value, valid)}")
@@ -154,6 +163,11 @@ def _check_offsets(benchmark: BenchmarkSpec, capabilities: PolicyCapabilities, n
     if feature is None and name.startswith(PRIVILEGED) and name in capabilities.required_features:
         return
     _known("observation_offsets", "feature", name, [f.name for f in benchmark.features if _has_history(f)])
+    if not (feature is not None and feature.required) and name not in capabilities.required_features:
+        raise PolicyLoadError(
+            f"PolicyCapabilities.observation_offsets: {name!r} is an optional feature, which is sent only if"
+            " required_features names it"
+        )
 
 
 def _has_history(feature: FeatureSpec) -> bool:
