@@ -176,7 +176,7 @@ def _refuse(error: Exception, endpoint: Endpoint, timeout_s: float) -> NoReturn:
         raise ProtocolError(f"{where}: no TLS there ({error.reason}); without it, write ws://") from None
     if isinstance(error, InvalidMessage) and not isinstance(error.__cause__, EOFError):
         raise ProtocolError(f"{where}: what answers there is no WebSocket server") from None
-    if isinstance(error, (InvalidMessage, OSError, EOFError)):
+    if isinstance(error, (InvalidMessage, ConnectionClosed, OSError, EOFError)):
         raise PolicyGoneError(f"{where}: the server closed the connection in the handshake") from None
     if isinstance(error, InvalidHandshake):
         raise ProtocolError(f"{where}: no WebSocket handshake: {error}") from None
