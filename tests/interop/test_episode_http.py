@@ -110,6 +110,22 @@ class TestTheGuidesServer:
         assert first.outcome_hash == second.outcome_hash
         assert {record.outcome for record in first.records} <= {Outcome.SUCCESS, Outcome.FAILURE}
 
+    def test_a_server_that_forgets_an_episode_costs_an_attempt_and_no_outcome(self) -> None:
+        forgotten: list[str] = []
+
+        def forgetful(moment: Moment) -> Any:
+            if moment.step == 3 and not forgotten:
+                forgotten.extend(guide.episodes)
+                guide.episodes.clear()
+            return seek(moment)
+
+        with guide_server(forgetful) as guide:
+            results = run(guide.url, "forgotten", mapping="png.toml", tasks=["reach"])
+        assert forgotten
+        assert [record.outcome for record in results.records] == [Outcome.SUCCESS] * 2
+        assert guide.outcomes.count("complete") == 2
+        assert len(guide.begun) > 1 + 2
+
     def test_an_action_of_another_length_counts_against_the_policy(self) -> None:
         with guide_server(lambda moment: np.zeros(14)) as guide:
             results = run(guide.url, "fourteen", mapping="png.toml", tasks=["reach"])

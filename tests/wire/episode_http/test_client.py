@@ -165,6 +165,14 @@ def test_an_episode_has_a_connection_of_its_own(make: Make) -> None:
     assert bench.session._client._http.connections == 2
 
 
+def test_a_server_that_closes_between_two_steps_costs_no_try(make: Make) -> None:
+    closing = Answer(200, b'{"action":[1,2,3]}', close=True)
+    bench = begun(make(closing, closing))
+    assert [act(bench, step) for step in (0, 1)] == [[1, 2, 3]] * 2
+    assert bench.pauses == []
+    assert bench.session._client._http.connections == 2
+
+
 @pytest.mark.parametrize(
     ("outcome", "sent"),
     [
