@@ -179,6 +179,13 @@ class TestReplies:
         with pytest.raises(ProtocolError, match=r"reset: not the form of an answer: .*state"):
             ask(client)
 
+    def test_a_result_that_is_too_large_to_be_one_is_not_read(
+        self, serve: Serve, client: EvoStudioClient
+    ) -> None:
+        serve(lambda request: done(request, state="ready", more=[[]] * 600_000))
+        with pytest.raises(ProtocolError, match="at most 1048576"):
+            ask(client)
+
     def test_a_server_that_hangs_up_is_gone(self, serve: Serve, client: EvoStudioClient) -> None:
         serve(lambda request: None)
         with pytest.raises(PolicyGoneError, match="closed the connection"):

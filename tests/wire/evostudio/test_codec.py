@@ -163,7 +163,13 @@ def test_another_version_of_a_reply_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "bomb", [b"[" * 200_000, b'{"payload":' * 50_000, b'{"request_id":' + b"9" * 5000 + b"}"]
+    "bomb",
+    [
+        b"[" * 200_000,
+        b'{"payload":' * 50_000,
+        b'{"request_id":' + b"9" * 5000 + b"}",
+        b'{"version":[' + b"[]," * 100_000 + b"[]]}",
+    ],
 )
 def test_bombs_are_refused(bomb: bytes) -> None:
     with pytest.raises(ProtocolError):

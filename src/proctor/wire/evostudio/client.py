@@ -17,10 +17,10 @@ from proctor.errors import (
     ProtocolError,
     RequestRefusedError,
 )
-from proctor.limits import MAX_ERROR_TEXT
+from proctor.limits import MAX_ERROR_TEXT, MAX_EVOSTUDIO_CONTEXT_BYTES
 from proctor.policy.lifecycle import PolicyState
 from proctor.wire.evostudio.codec import FrameReader, decode_part, decode_reply, encode_request
-from proctor.wire.evostudio.messages import Fault
+from proctor.wire.evostudio.messages import WITH_ARRAYS, Fault
 from proctor.wire.local.address import peer_uid, same_user
 
 _READ_BYTES: Final = 65536
@@ -138,6 +138,11 @@ class EvoStudioClient:
             self.late_replies += 1
         if not reply.ok:
             raise EvoStudioRemoteError(operation, reply.error or Fault())
+        size = memoryview(reply.result).nbytes
+        if operation not in WITH_ARRAYS and size > MAX_EVOSTUDIO_CONTEXT_BYTES:
+            raise ProtocolError(
+                f"{operation}: a result of {size} bytes; at most {MAX_EVOSTUDIO_CONTEXT_BYTES}"
+            )
         try:
             return decode_part(reply.result, kind)
         except ProtocolError as error:

@@ -15,6 +15,8 @@ from proctor.limits import MAX_ARRAY_RANK, MAX_BATCH_ITEMS, MAX_FEATURES
 VERSION: Final = 1
 
 OPERATIONS: Final = ("health", "load", "reset", "act", "act_batch", "end_episode", "unload")
+WITH_ARRAYS: Final = ("act", "act_batch")
+"""Operations whose messages may be large."""
 
 
 class _Message(Struct, frozen=True, gc=False):
@@ -32,7 +34,7 @@ class ArrayText(_Message, tag_field="__evo_type__", tag="ndarray", frozen=True):
 class Request(_Message, frozen=True):
     """From the client."""
 
-    version: Any = None
+    version: bool | int | float | str | None = None
     request_id: str = ""
     operation: str = ""
     payload: Raw = Raw(b"{}")
@@ -54,7 +56,7 @@ class Fault(_Message, frozen=True):
 class Reply(_Message, frozen=True):
     """From the server."""
 
-    version: Any = None
+    version: bool | int | float | str | None = None
     request_id: str = ""
     ok: bool = False
     result: Raw = Raw(b"null")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -45,8 +45,6 @@ from proctor.wire.evostudio.visits import Guest, Visits
 _Payload = TypeVar("_Payload")
 _Value = TypeVar("_Value")
 _Result = dict[str, Any]
-
-_WITH_ARRAYS: Final = ("act", "act_batch")
 
 
 class _Unfulfilled(Exception):
@@ -106,7 +104,7 @@ class Operations:
         if operation is None:
             raise RequestRefusedError(str(UnknownNameError("operation", request.operation, m.OPERATIONS)))
         size = memoryview(request.payload).nbytes
-        if request.operation not in _WITH_ARRAYS and size > MAX_EVOSTUDIO_CONTEXT_BYTES:
+        if request.operation not in m.WITH_ARRAYS and size > MAX_EVOSTUDIO_CONTEXT_BYTES:
             limit = MAX_EVOSTUDIO_CONTEXT_BYTES
             raise RequestRefusedError(f"payload of {size} bytes; {request.operation} takes at most {limit}")
         return operation(request.payload, guest)
