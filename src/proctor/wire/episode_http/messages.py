@@ -19,7 +19,7 @@ Outcome = Literal["complete", "interrupted", "timeout"]
 """`complete`: success. `timeout`: the step limit came first. `interrupted`: anything else."""
 
 
-class InitRequest(Struct, frozen=True, kw_only=True):
+class InitRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An episode begins."""
 
     benchmark: Text
