@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from proctor.errors import UnknownNameError, UsageError, VersionChangedError
 from proctor.launch.planning import ASSUMED_START_S, ASSUMED_STEP_S, EvaluationPlan, estimate, make_plan
 from proctor.launch.request import EvaluationRequest
+from proctor.testing.toy_policies import PixelPolicy
 
 from .conftest import PIXELS
 
@@ -76,6 +78,24 @@ class TestWrongRequests:
             ({"workers": 0}, "workers 0: must be at least 1"),
             ({"replicas": 0}, "replicas 0: must be at least 1"),
             ({"act_timeout_s": 0.0}, "act_timeout_s 0: must be above 0 seconds"),
+            ({"act_timeout_s": math.nan}, "act_timeout_s nan: must be above 0 seconds, and finite"),
+            ({"act_timeout_s": math.inf}, "act_timeout_s inf: must be above 0 seconds, and finite"),
+            ({"act_timeout_s": "60"}, "act_timeout_s must be a number of seconds, got '60'"),
+            ({"run_seed": -1}, r"seed -1: must be from 0 to 2\*\*63 - 1"),
+            ({"run_seed": 2**63}, r"seed 9223372036854775808: must be from 0 to 2\*\*63 - 1"),
+            ({"episodes": 1.5}, "episodes must be a whole number, got 1.5"),
+            ({"repeat": True}, "repeat must be a whole number, got True"),
+            ({"benchmark": None}, "benchmark must be text, got None"),
+            ({"tasks": "reach"}, "tasks must be a list of task names, got 'reach'"),
+            ({"policy_args": ["a"]}, r"policy_args must be a dict, got \['a'\]"),
+            ({"record": "failure"}, "unknown record 'failure'; did you mean 'failures'"),
+            (
+                {"policy": PixelPolicy},
+                r"policy is the class PixelPolicy; pass an object of it: PixelPolicy\(...\)",
+            ),
+            ({"policy": 3}, "policy must be an object of a subclass of proctor.Policy, or text .* got int"),
+            ({"resume": True}, "run 'run' cannot be resumed: it never started"),
+            ({"run_directory": "/dev/null/runs"}, "cannot be written: /dev/null is no folder to write in"),
             ({"execute_steps": "10"}, "execute_steps '10' is not a rule"),
             ({"policy": "mine"}, "policy 'mine' is none of"),
             ({"name": None, "resume": True}, "name: say which run to resume"),

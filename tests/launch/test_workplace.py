@@ -23,7 +23,7 @@ class TestRunDirectory:
 
     def test_an_existing_run_is_not_overwritten(self, tmp_path: Path) -> None:
         (tmp_path / "run.db").touch()
-        message = rf"run '{tmp_path.name}' exists; go on with it \(--resume\) or choose another name"
+        message = rf"run '{tmp_path.name}' exists; go on with it \(--resume, or resume=True in Python\)"
         with pytest.raises(UsageError, match=message), run_directory(tmp_path, resume=False):
             pass
 

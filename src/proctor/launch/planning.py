@@ -22,7 +22,10 @@ from proctor.evaluation.execution import parse_execute_steps
 from proctor.evaluation.record import EpisodeRecord
 from proctor.launch import environments
 from proctor.launch.policies import CommandPolicy, PolicySource, RunningPolicy, policy_source
+from proctor.launch.preflight import check_checkpoint, check_policy_source, check_writable
 from proctor.launch.request import EvaluationRequest
+from proctor.launch.request_checks import check_request
+from proctor.launch.workplace import check_run
 from proctor.limits import MAX_RUN_NAME
 from proctor.results import list_runs, read_episodes
 from proctor.wire.access import read_token
@@ -99,11 +102,13 @@ class Estimate:
 
 
 def make_plan(request: EvaluationRequest) -> EvaluationPlan:
-    """Resolve every name and number of a request. Starts nothing and writes nothing.
+    """Resolve every name and number of a request. Starts nothing, imports no policy and writes nothing.
 
     Raises UsageError (UnknownNameError with the nearest name) for what the user can mend, VersionChangedError
-    for a frozen version whose files changed.
+    for a frozen version whose files changed, EnvironmentMissing for a policy's environment that is not built,
+    PolicyLoadError for a policy's file that is not Python.
     """
+    check_request(request)
     version = find_version(request.benchmark)
     verify(version)
     if version.definition.environment != environments.HOST:
@@ -116,10 +121,15 @@ def make_plan(request: EvaluationRequest) -> EvaluationPlan:
     name = _run_name(request)
     source = policy_source(request.policy, request.policy_args, request.policy_python)
     _refuse_wire_options(request, source)
+    check_policy_source(source)
+    check_checkpoint(request.checkpoint, source)
+    directory = Path(request.run_directory).resolve() / name
+    check_run(directory, resume=request.resume)
+    check_writable(directory)
     return EvaluationPlan(
         request=request,
         name=name,
-        directory=Path(request.run_directory).resolve() / name,
+        directory=directory,
         version=version,
         suite=request.suite or default_suite(version.definition),
         episodes=episodes,
@@ -169,11 +179,6 @@ def _work_items(episodes: Sequence[Episode], window: int) -> int:
 
 
 def _workers(request: EvaluationRequest, items: int) -> int:
-    for option, count in (("workers", request.workers), ("replicas", request.replicas)):
-        if count is not None and count < 1:
-            raise UsageError(f"{option} {count}: must be at least 1")
-    if request.act_timeout_s <= 0:
-        raise UsageError(f"act_timeout_s {request.act_timeout_s:g}: must be above 0 seconds")
     return min(request.workers or len(os.sched_getaffinity(0)), items)
 
 

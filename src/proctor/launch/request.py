@@ -97,7 +97,7 @@ def evaluate(
     benchmark: str,
     name: str | None = None,
     suite: str | None = None,
-    tasks: Sequence[str] | None = None,
+    tasks: str | Sequence[str] | None = None,
     episodes: int | None = None,
     repeat: int = 1,
     workers: int | None = None,
@@ -119,16 +119,16 @@ def evaluate(
 
     `policy` is a Policy object, which is served from this process while the call lasts (its methods run on a
     thread of its own), or whatever `proctor bench eval --policy` takes. The options are those of
-    `EvaluationRequest`. `progress` is called with snapshots of the run, `say` with lines about what is being
-    done. Raises what `run_evaluation` raises, and KeyboardInterrupt, after an orderly end, when the run was
-    interrupted: whatever called this was interrupted too.
+    `EvaluationRequest`; `tasks` may be one name. `progress` is called with snapshots of the run, `say` with
+    lines about what is being done. Raises what `run_evaluation` raises, and KeyboardInterrupt, after an
+    orderly end, when the run was interrupted: whatever called this was interrupted too.
     """
     request = EvaluationRequest(
         policy=policy,
         benchmark=benchmark,
         name=name,
         suite=suite,
-        tasks=tasks,
+        tasks=(tasks,) if isinstance(tasks, str) else tasks,
         episodes=episodes,
         repeat=repeat,
         workers=workers,

@@ -187,12 +187,13 @@ def _order(
 
 
 def _serve_command(source: ClassPolicy, socket: Path, accept_batching: bool) -> list[str]:
-    command = [str(_python(source.python)), str(BOOTSTRAP), SERVE_MODULE]
+    command = [str(policy_interpreter(source.python)), str(BOOTSTRAP), SERVE_MODULE]
     command += ["--policy", source.spec, "--socket", str(socket), "--policy-args-on-stdin"]
     return [*command, "--accept-batching"] if accept_batching else command
 
 
-def _python(named: str | None) -> Path:
+def policy_interpreter(named: str | None) -> Path:
+    """The program of `--policy-python`. Raises UsageError or EnvironmentMissing where there is none."""
     if named is None:
         return environments.interpreter(environments.HOST)
     if named.startswith("env:"):

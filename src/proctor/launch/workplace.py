@@ -47,6 +47,19 @@ def make_workplace(environment: str, directory: Path, say: Callable[[str], None]
     return Workplace(environments.interpreter(environment), worker_environment(chosen), directory)
 
 
+def check_run(directory: Path, *, resume: bool) -> None:
+    """Raise UsageError for a new run that exists, and for one to resume that does not."""
+    exists = (directory / STORE_NAME).exists()
+    if exists and not resume:
+        raise UsageError(
+            f"run {directory.name!r} exists; go on with it (--resume, or resume=True in Python) or choose"
+            " another name"
+        )
+    if resume and not exists:
+        known = ", ".join(run.name for run in list_runs(directory.parent)) or "(none)"
+        raise UsageError(f"run {directory.name!r} cannot be resumed: it never started. Runs there: {known}")
+
+
 @contextmanager
 def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
     """Make the run's directory, or find it, and be its only launcher while the block lasts.
@@ -54,12 +67,7 @@ def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
     Raises UsageError for a run that exists, for one to resume that does not, for one that is running, and for
     a place that cannot be written.
     """
-    exists = (directory / STORE_NAME).exists()
-    if exists and not resume:
-        raise UsageError(f"run {directory.name!r} exists; go on with it (--resume) or choose another name")
-    if resume and not exists:
-        known = ", ".join(run.name for run in list_runs(directory.parent)) or "(none)"
-        raise UsageError(f"run {directory.name!r} cannot be resumed: it never started. Runs there: {known}")
+    check_run(directory, resume=resume)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock_file = (directory / LOCK_FILE).open("w")

@@ -49,6 +49,12 @@ def make_policy(spec: str, args: Mapping[str, object]) -> Policy:
     return _run_user_code(f"{cls.__name__}() raised", lambda: cls(**args))
 
 
+def require_policy_file(path: Path) -> None:
+    """Raise `UsageError`, with the nearest name, unless this is a file."""
+    if not path.is_file():
+        raise UsageError(f"policy file {str(path)!r} does not exist{_nearest_file(path)}")
+
+
 def is_importing() -> bool:
     """Whether a policy's script is being imported here, so that its closing `run(policy)` must not serve."""
     return _importing.get()
@@ -62,8 +68,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def _import_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(f"policy file {str(path)!r} does not exist{_nearest_file(path)}")
+    require_policy_file(path)
     path = path.resolve()
     name = f"_policy_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}_{path.stem}"
     if name in sys.modules:
