@@ -7,7 +7,13 @@ import httpx2
 import msgspec
 import pytest
 
-from proctor.errors import CoordinatorGone, InfrastructureFault, LeaseLostError, RequestRefusedError
+from proctor.errors import (
+    CoordinatorGone,
+    InfrastructureFault,
+    LeaseLostError,
+    ProtocolError,
+    RequestRefusedError,
+)
 from proctor.evaluation.coordinator_client import CoordinatorClient
 from proctor.evaluation.protocol import (
     Accepted,
@@ -127,6 +133,12 @@ def test_a_refusal_is_final_and_says_what_it_is(answer: Any, error: type[Excepti
     assert type(caught.value) is error
     assert "secret" not in str(caught.value)
     assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"stored": 1}', b'{"stored": "\xff"}'])
+def test_an_answer_that_is_none_is_a_protocol_error(body: bytes) -> None:
+    with pytest.raises(ProtocolError, match="/v1/complete: 200 with an unreadable body"):
+        Scripted((200, body)).client().complete(ATTEMPT)
 
 
 def test_a_heartbeat_is_sent_once() -> None:

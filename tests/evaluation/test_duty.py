@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -114,6 +115,25 @@ def test_a_heartbeat_that_fails_is_left_to_the_next(duty: Duty, error: Exception
     duty.take(FIRST)
     beat(duty, FakeCoordinator(error))
     assert not duty.cancelled()
+
+
+def test_a_beat_on_its_way_is_waited_for(duty: Duty) -> None:
+    beating, may_return = threading.Event(), threading.Event()
+    heart = Heart(FakeCoordinator(during=lambda: (beating.set(), may_return.wait(5))), duty)  # type: ignore[arg-type]
+    heart.lease(0.001)
+    heart.start()
+    assert beating.wait(5)
+    heart.end()
+    threading.Timer(0.01, may_return.set).start()
+    heart.ended()
+    assert may_return.is_set()
+    assert not heart.is_alive()
+
+
+def test_a_heart_that_never_beat_is_not_waited_for(duty: Duty) -> None:
+    heart = Heart(FakeCoordinator(), duty)  # type: ignore[arg-type]
+    heart.end()
+    heart.ended()
 
 
 def test_after_a_request_to_stop_the_episode_has_its_grace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,7 @@ class FakeCoordinator:
         self._claims = [ClaimReply(lease=lease), ClaimReply(drained=True)]
         self.told: list[tuple[str, str | None]] = []
         self.lost = False
+        self.hearts_at_close = -1
 
     def hello(self, message: Any) -> Any:
         return self._settings
@@ -61,7 +63,7 @@ class FakeCoordinator:
         self.told.append((f"release: {message.reason}", FakeWatchdog.watched))
 
     def close(self) -> None:
-        pass
+        self.hearts_at_close = sum(thread.name == "heartbeat" for thread in threading.enumerate())
 
 
 class FakeFamily:
@@ -139,6 +141,10 @@ def test_a_worker_whose_token_is_refused_counts_no_episode_gives_its_item_back_a
         work(fakes.Environment(), session=session)
     assert session.coordinator.told == [("release: the policy server refuses us", None)]
     assert [outcome for _, outcome in session.ended] == ["cancelled"]
+
+
+def test_no_heartbeat_is_under_way_when_the_connection_is_closed(work: Work) -> None:
+    assert work(RuntimeError("no scene")).hearts_at_close == 0
 
 
 def test_no_token_is_shown() -> None:

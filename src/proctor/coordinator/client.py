@@ -18,16 +18,26 @@ T = TypeVar("T")
 
 
 class CoordinatorClient:
-    """One connection to one coordinator; for one thread. Every call raises CoordinatorGone when it is silent.
+    """One connection to one coordinator; for one thread.
 
-    Nothing is retried: the caller supervises the process and knows whether there is any point.
+    Every call raises CoordinatorGone when it is silent, too busy, broken or superseded, and StorageFault when
+    it is there and cannot store. Nothing is retried: the caller supervises the process and knows whether there
+    is any point.
     """
 
-    def __init__(self, url: str, token: str, *, timeout_s: float = CONTROL_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout_s: float = CONTROL_TIMEOUT_S,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
         self._http = httpx2.Client(
             base_url=url,
             headers={"Authorization": f"Bearer {token}"},
             timeout=timeout_s,
+            transport=transport,
             trust_env=False,  # a proxy variable must not send the run's token elsewhere
         )
 
@@ -62,12 +72,21 @@ class CoordinatorClient:
             answer = self._http.request(method, path, content=body)
         except httpx2.TransportError as error:
             raise CoordinatorGone(f"{method} {path}: {error}") from error
+        where = f"{method} {path}: {answer.status_code}"
         try:
             if answer.status_code == httpx2.codes.OK:
                 return msgspec.json.decode(answer.content, type=kind)
             refusal = msgspec.json.decode(answer.content, type=ErrorReply)
         except msgspec.DecodeError as error:
-            raise ProtocolError(f"{method} {path}: {answer.status_code} with an unreadable body") from error
+            trouble = CoordinatorGone if _is_trouble(answer.status_code) else ProtocolError
+            raise trouble(f"{where} with an unreadable body") from error
         if refusal.error == "storage":
             raise StorageFault(refusal.message)
-        raise RequestRefusedError(f"{method} {path}: {refusal.error}: {refusal.message}")
+        if _is_trouble(answer.status_code):
+            raise CoordinatorGone(f"{where} {refusal.error}: {refusal.message}")
+        raise RequestRefusedError(f"{where} {refusal.error}: {refusal.message}")
+
+
+def _is_trouble(status: int) -> bool:
+    """Whether an answer speaks of the server's state rather than of the request."""
+    return status >= 500 or status == httpx2.codes.REQUEST_TIMEOUT

@@ -16,7 +16,13 @@ import httpx2
 import msgspec
 
 from proctor import limits
-from proctor.errors import CoordinatorGone, InfrastructureFault, LeaseLostError, RequestRefusedError
+from proctor.errors import (
+    CoordinatorGone,
+    InfrastructureFault,
+    LeaseLostError,
+    ProtocolError,
+    RequestRefusedError,
+)
 from proctor.evaluation.backoff import pauses
 from proctor.evaluation.protocol import (
     Accepted,
@@ -45,8 +51,8 @@ class CoordinatorClient:
     """Speaks to one coordinator. Heartbeats may come from another thread than the rest.
 
     Every method raises `LeaseLostError` when the attempt it names has been superseded, `CoordinatorGone` when
-    the coordinator stays silent, `RequestRefusedError` when it refuses the request, and `InfrastructureFault`
-    when it does not take the token.
+    the coordinator stays silent, `RequestRefusedError` when it refuses the request, `ProtocolError` when its
+    answer is not one, and `InfrastructureFault` when it does not take the token.
     """
 
     def __init__(
@@ -124,8 +130,15 @@ class CoordinatorClient:
         except httpx2.TransportError as error:
             raise CoordinatorGone(f"{self._url}{path}: {type(error).__name__}: {error}") from error
         if response.status_code == httpx2.codes.OK:
-            return msgspec.json.decode(response.content, type=reply)
+            return _decoded(response.content, reply, f"{self._url}{path}")
         raise _refusal(response.status_code, response.content, f"{self._url}{path}")
+
+
+def _decoded(body: bytes, reply: type[Reply], where: str) -> Reply:
+    try:
+        return msgspec.json.decode(body, type=reply)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{where}: 200 with an unreadable body: {error}") from error
 
 
 class _Busy(CoordinatorGone):
@@ -136,7 +149,7 @@ def _refusal(status: int, body: bytes, where: str) -> InfrastructureFault | Requ
     """What an answer other than 200 means. A server that is too busy to say why has no ErrorReply."""
     try:
         reply = msgspec.json.decode(body, type=ErrorReply)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         reply = ErrorReply(error="unreadable", message=body[: limits.MAX_ERROR_TEXT].decode(errors="replace"))
     text = f"{where}: {status} {reply.error}: {reply.message}"
     if reply.error == "lease_lost":

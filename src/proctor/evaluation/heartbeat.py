@@ -66,3 +66,8 @@ class Heart(threading.Thread):
         with self._changed:
             self._ended = True
             self._changed.notify()
+
+    def ended(self) -> None:
+        """Wait, after `end`, for a beat that is on its way: as long as one request may take."""
+        if self.is_alive():
+            self.join()

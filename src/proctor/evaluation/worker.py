@@ -144,6 +144,7 @@ class Worker:
         self._link.drop()
         self._lane.drop()
         self._duty.rest()
+        self._heart.ended()  # its client is ours
         self._client.close()
 
     def leave_at_once(self) -> None:

@@ -94,7 +94,7 @@ class Coordinator:
             self._configure(Restart(self._run), port=urlsplit(self.url).port or 0)
 
     def progress(self) -> Progress | None:
-        """Where the run is; None while the coordinator is away."""
+        """Where the run is; None while the coordinator is away, or there and unable to say."""
         assert self._client is not None
         try:
             self._say_the_unsaid()
@@ -102,6 +102,8 @@ class Coordinator:
         except CoordinatorGone:
             self._kill_if_hung()
             return None
+        except StorageFault:
+            progress = None
         self._heard_at = time.monotonic()
         return progress
 
