@@ -62,6 +62,24 @@ def test_a_failure_before_the_rename_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_where_only_the_directory_cannot_be_flushed_the_file_is_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, real_flush = tmp_path / "results.json", durable._flush
+    write_durably(target, b"old")
+
+    def flush(path: Path) -> None:
+        if path == tmp_path:
+            raise OSError(errno.EIO, "Input/output error")
+        real_flush(path)
+
+    monkeypatch.setattr(durable, "_flush", flush)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_durably(target, b"new")
+    assert target.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
 def test_a_missing_directory_is_an_error_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_durably(tmp_path / "absent" / "results.json", b"data")

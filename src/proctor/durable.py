@@ -1,9 +1,10 @@
 """The one way a file of a run reaches the disk: whole, or not at all.
 
 A temporary file in the same directory, fsync, rename over the target, fsync of the directory. After
-`write_durably` returns the bytes survive a power cut; if it raises, the target is what it was before and the
-temporary file is gone. A process killed in between leaves at most a hidden `.tmp-*-NAME` beside the target.
-Costs two disk flushes, so it is for files written once per episode or less.
+`write_durably` returns the bytes survive a power cut. If it raises, the temporary file is gone and the target
+is what it was before, unless only the last step failed: then it is the new file, whole, and a power cut may
+still bring the old one back. A process killed in between leaves at most a hidden `.tmp-*-NAME` beside the
+target. Costs two disk flushes, so it is for files written once per episode or less.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 def write_durably(path: Path, data: bytes) -> None:
     """Replace `path` by `data`. The directory must exist.
 
-    Raises OSError (no space, no permission) with the target unchanged.
+    Raises OSError (no space, no permission); the target is the old file or the new one, never part of one.
     """
     temporary = temporary_beside(path)
     try:
@@ -31,7 +32,8 @@ def write_durably(path: Path, data: bytes) -> None:
 def publish(temporary: Path, path: Path) -> None:
     """Make a finished file in the same directory appear under its name, durably.
 
-    Raises OSError with the target unchanged; the temporary file is then still there and the caller's.
+    Raises OSError. While the temporary file is still there, which is then the caller's, the target is
+    unchanged; otherwise the target is the new file and only its directory could not be flushed.
     """
     _flush(temporary)
     temporary.replace(path)

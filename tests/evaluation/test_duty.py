@@ -119,7 +119,12 @@ def test_a_heartbeat_that_fails_is_left_to_the_next(duty: Duty, error: Exception
 
 def test_a_beat_on_its_way_is_waited_for(duty: Duty) -> None:
     beating, may_return = threading.Event(), threading.Event()
-    heart = Heart(FakeCoordinator(during=lambda: (beating.set(), may_return.wait(5))), duty)  # type: ignore[arg-type]
+
+    def during() -> None:
+        beating.set()
+        may_return.wait(5)
+
+    heart = Heart(FakeCoordinator(during=during), duty)  # type: ignore[arg-type]
     heart.lease(0.001)
     heart.start()
     assert beating.wait(5)

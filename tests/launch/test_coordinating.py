@@ -15,11 +15,9 @@ from proctor.launch.coordinating import Coordinator
 class FakeChild:
     """A fake: a process that runs until it is killed."""
 
-    running = True
-    ready = {"url": "http://127.0.0.1:1"}
-
     def __init__(self, order: object) -> None:
-        pass
+        self.running = True
+        self.ready = {"url": "http://127.0.0.1:1"}
 
     def send(self, line: str) -> None:
         pass

@@ -21,8 +21,8 @@ class CoordinatorClient:
     """One connection to one coordinator; for one thread.
 
     Every call raises CoordinatorGone when it is silent, too busy, broken or superseded, and StorageFault when
-    it is there and cannot store. Nothing is retried: the caller supervises the process and knows whether there
-    is any point.
+    it is there and cannot store. Nothing is retried: the caller supervises the process and knows whether
+    there is any point.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,16 @@ def pair(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pai
 
 def observe(step: int = 0, **features: Any) -> Observation:
     return Observation("episode", step, features or {"state": np.full(4, step, np.float32)})
+
+
+def test_a_body_that_was_read_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "AVAILABLE", False)
+    pair = Pair()
+    queries, data = pair.writer.write([observe(1)])
+    body = bytearray(data)
+    known = sys.getrefcount(body)
+    pair.reader.read(queries[0], body)
+    assert sys.getrefcount(body) == known
 
 
 values = st.one_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -236,3 +237,20 @@ def test_an_argument_that_is_none_is_a_usage_error(
     with pytest.raises(SystemExit, match="2"):
         main(["--policy", "mine.py:Mine", "--policy-arg", argument])
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"", "are not JSON"),
+        (b"{gain: 1}\n", "are not JSON"),
+        (b'{"gain": "\xff"}\n', "are not JSON"),
+        (b"[1]\n", "must be an object"),
+    ],
+)
+def test_arguments_on_standard_input_that_are_none_are_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: bytes, message: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line)))
+    assert main(["--policy", "mine.py:Mine", "--policy-args-on-stdin"]) == 2
+    assert f"error: policy arguments on standard input {message}" in capsys.readouterr().err

@@ -29,6 +29,8 @@ _ALIGNMENT: Final = 64
 
 Announce = Callable[[Memory | Layout, int | None], None]
 """Sends a message that has no answer, with a descriptor or without."""
+_Copier = tuple[str, Callable[[], NDArray[Any]]]
+"""Name of a feature, and what copies its array out."""
 
 
 class _WritePlan:
@@ -131,24 +133,29 @@ class _ReadPlan:
         self.size = sum(_bytes_of(feature) for feature in layout.arrays)
         _check_size(self.size)
         self._layout = layout
-        self._target: mmap | bytearray | None = None
+        self._target: mmap | None = None
         self._offset = 0
-        self._copiers: list[tuple[str, Callable[[], NDArray[Any]]]] = []
+        self._copiers: list[_Copier] = []
 
     def read(self, query: Query, target: mmap | bytearray) -> dict[str, FeatureValue]:
         """Private copies of the arrays, and the texts."""
         if len(query.texts) != len(self._layout.texts):
             raise ProtocolError(f"{len(query.texts)} texts, the layout has {len(self._layout.texts)}")
-        if target is not self._target or query.offset != self._offset:
-            self._target, self._offset = target, query.offset
-            self._copiers = [
-                (f.name, copier(f.dtype, f.shape, target, query.offset + f.offset))
-                for f in self._layout.arrays
-            ]
-        features: dict[str, FeatureValue] = {name: copy() for name, copy in self._copiers}
+        features: dict[str, FeatureValue] = {
+            name: copy() for name, copy in self._copiers_for(target, query.offset)
+        }
         if query.texts:
             features.update(zip(self._layout.texts, query.texts, strict=True))
         return features
+
+    def _copiers_for(self, target: mmap | bytearray, offset: int) -> list[_Copier]:
+        """Kept for shared memory, which comes back. A body comes once, and to keep it would cost its bytes."""
+        if isinstance(target, mmap) and target is self._target and offset == self._offset:
+            return self._copiers
+        copiers = [(f.name, copier(f.dtype, f.shape, target, offset + f.offset)) for f in self._layout.arrays]
+        if isinstance(target, mmap):
+            self._target, self._offset, self._copiers = target, offset, copiers
+        return copiers
 
 
 class ObservationReader:

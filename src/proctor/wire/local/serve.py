@@ -42,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _arguments(options: argparse.Namespace) -> dict[str, Any]:
     if not options.policy_args_on_stdin:
         return dict(options.policy_arg)
-    arguments = json.loads(sys.stdin.readline())
+    try:
+        arguments = json.loads(sys.stdin.buffer.readline())
+    except ValueError as error:
+        raise UsageError(f"policy arguments on standard input are not JSON: {error}") from None
     if not isinstance(arguments, dict):
         raise UsageError(f"policy arguments on standard input must be an object, got {arguments!r}")
     return arguments
