@@ -45,6 +45,12 @@ def text_of(error: BaseException) -> str:
     return text.encode(errors="replace").decode()[:MAX_ERROR_TEXT] or "(no message)"
 
 
+def did_you_mean(value: str, valid: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest of the valid names, empty where none is near."""
+    near = difflib.get_close_matches(value, list(valid), n=1, cutoff=0.4)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 class ProctorError(Exception):
     """Base of every error proctor raises on purpose."""
 
@@ -62,8 +68,7 @@ class UnknownNameError(UsageError):
 
     def __init__(self, field: str, value: str, valid: Iterable[str]) -> None:
         self.field, self.value, self.valid = field, value, sorted(valid)
-        near = difflib.get_close_matches(value, self.valid, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        hint = did_you_mean(value, self.valid) or "."
         choices = ", ".join(self.valid) if self.valid else "(none)"
         super().__init__(f"unknown {field} {value!r}{hint} Valid: {choices}")
 

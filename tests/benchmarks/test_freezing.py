@@ -122,7 +122,7 @@ def test_starts_within_the_tolerance_are_accepted(toy: BenchmarkVersion) -> None
 
 
 def test_a_start_of_another_size_is_refused(toy: BenchmarkVersion) -> None:
-    with pytest.raises(BenchmarkFault, match="reach/0/0: 6 state values, 2 recorded"):
+    with pytest.raises(BenchmarkFault, match="reach/0/0: the start has 6 values, 2 are recorded"):
         verify_states(rewrite(toy, initial_state=(0.0, 0.0)))
 
 
@@ -139,7 +139,7 @@ def test_a_start_that_is_not_finite_is_neither_recorded_nor_compared(
         return reset
 
     monkeypatch.setattr(ToyEnvironment, "begin", diverged)
-    with pytest.raises(BenchmarkFault, match="reach/0/0: its start is not finite"):
+    with pytest.raises(BenchmarkFault, match="reach/0/0: value 0 of the start is not finite"):
         use(toy)
     assert (directory / "episodes.jsonl").read_bytes() == before
 

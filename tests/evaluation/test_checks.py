@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import hashlib
-import struct
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,7 @@ from hypothesis.extra import numpy as arrays
 from proctor import limits
 from proctor.benchmarks.definition import ActionDefinition
 from proctor.errors import BenchmarkFault, InvalidActionError
-from proctor.evaluation.checks import (
-    check_observation,
-    checked_actions,
-    deviation_of_start,
-    digest_of_start,
-)
+from proctor.evaluation.checks import check_observation, checked_actions
 from proctor.evaluation.execution import parse_execute_steps
 from proctor.policy import ActionChunk
 from proctor.testing.toy_versions import toy_definition
@@ -151,33 +144,3 @@ def test_an_observation_that_is_not_the_declared_one_is_the_benchmarks_fault(
 def test_more_than_was_asked_for_is_a_fault_too() -> None:
     with pytest.raises(BenchmarkFault, match=r"asked for \[\]"):
         check_observation({"privileged.goal": np.zeros(2, np.float32)}, [], DECLARED)
-
-
-def test_the_digest_of_a_start_is_that_of_its_little_endian_bytes() -> None:
-    expected = hashlib.sha256(struct.pack("<3d", 0.1, -0.0, 3.0)).hexdigest()
-    assert digest_of_start(np.array([0.1, -0.0, 3.0])) == expected
-
-
-def test_a_start_is_compared_with_the_recorded_one_where_there_is_one(fakes: Any) -> None:
-    start = np.array([0.0, 1.0])
-    assert deviation_of_start(start, fakes.episode(5), 0.0) is None
-    assert deviation_of_start(start, fakes.episode(5, initial_state=(0.0, 1.25)), 0.5) == 0.25
-
-
-@pytest.mark.parametrize(
-    ("start", "recorded", "message"),
-    [
-        (
-            [0.0, 1.0],
-            (0.0, 2.0),
-            r"reach/3/1: value 1 of the start is .*1.0.*, recorded is .*2.0.*differ by 0.5",
-        ),
-        ([0.0], (0.0, 2.0), "the start has 1 values, 2 are recorded"),
-        ([0.0, np.nan], (0.0, 0.0), "value 1 of the start is not finite"),
-    ],
-)
-def test_a_start_that_is_not_the_recorded_one_is_the_benchmarks_fault(
-    fakes: Any, start: list[float], recorded: tuple[float, ...], message: str
-) -> None:
-    with pytest.raises(BenchmarkFault, match=message):
-        deviation_of_start(np.array(start), fakes.episode(5, initial_state=recorded), 0.5)

@@ -13,7 +13,6 @@ from proctor.policy import (
     get_benchmark_spec,
     negotiate_policy_action_contract,
 )
-from proctor.policy.negotiation import require_one_contract
 
 ROBOTWIN = get_benchmark_spec("robotwin", "demo_clean")
 
@@ -57,13 +56,3 @@ def test_choices_for_another_benchmark_do_not_count() -> None:
 def test_an_unsupported_choice_is_never_replaced_by_the_default() -> None:
     with pytest.raises(PolicyLoadError, match=r"did you mean 'robotwin.qpos-v1'"):
         negotiate(action_representations={"robotwin": "robotwin.qpos-v2"})
-
-
-def test_replicas_that_agree_have_one_contract() -> None:
-    assert require_one_contract({"replica 0": negotiate(), "replica 1": negotiate()}) == negotiate()
-
-
-def test_replicas_that_differ_are_named_with_the_field() -> None:
-    other = negotiate(observation_strides={"robotwin": 2})
-    with pytest.raises(PolicyLoadError, match="observation_stride is 1 in replica 0 and 2 in replica 2"):
-        require_one_contract({"replica 0": negotiate(), "replica 1": negotiate(), "replica 2": other})

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
-
-FeatureValue = NDArray[Any] | str
+from proctor.policy import FeatureValue
 
 
 class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -19,12 +19,14 @@ from typing import Final
 import msgspec
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from proctor.benchmarks.checks import episode_id
 from proctor.benchmarks.contract import Episode, Segment
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.benchmarks.listing import SEAL, Seal, list_files, listing_hash
 from proctor.benchmarks.registry import find_family
+from proctor.benchmarks.starts import deviation_of_start, require_finite
 from proctor.benchmarks.version import (
     EPISODES_FILE,
     BenchmarkVersion,
@@ -104,7 +106,7 @@ def derive_initial_states(version: BenchmarkVersion) -> BenchmarkVersion:
     """
     _refuse_frozen(version)
     assert version.directory is not None, "a version in memory has no file to write"
-    found = dict(_starts(version))
+    found = {episode.id: tuple(map(float, state)) for episode, state in _starts(version)}
     episodes = [replace(episode, initial_state=found[episode.id]) for episode in version.episodes]
     write_durably(version.directory / EPISODES_FILE, encode_episodes(episodes))
     return load_version(version.directory)
@@ -116,8 +118,7 @@ def verify_states(version: BenchmarkVersion) -> list[Deviation]:
     Returns (episode id, largest absolute difference) per episode. Raises `BenchmarkFault` naming the episodes
     that deviate by more than the definition's `initial_state_tolerance`.
     """
-    recorded = {episode.id: episode.initial_state for episode in version.episodes}
-    deviations = [(key, _deviation(key, recorded[key], state)) for key, state in _starts(version)]
+    deviations = [(episode.id, _deviation(state, episode)) for episode, state in _starts(version)]
     tolerance = version.definition.initial_state_tolerance
     beyond = [f"{key} by {value:.3g}" for key, value in deviations if value > tolerance]
     if beyond:
@@ -126,27 +127,25 @@ def verify_states(version: BenchmarkVersion) -> list[Deviation]:
     return deviations
 
 
-def _starts(version: BenchmarkVersion) -> Iterator[tuple[str, tuple[float, ...]]]:
+def _starts(version: BenchmarkVersion) -> Iterator[tuple[Episode, NDArray[np.float64]]]:
     family = find_family(version.definition.family)
     for task in version.definition.tasks:
         environment = family.open(version.definition, task, version.definition.actions[0])
         try:
             for episode in version.episodes:
                 if episode.task == task.id:
-                    start = environment.begin(episode, ()).initial_state
-                    if not np.isfinite(start).all():
-                        raise BenchmarkFault(f"episode {episode.id}: its start is not finite")
-                    yield episode.id, tuple(float(value) for value in start)
+                    state = environment.begin(episode, ()).initial_state
+                    require_finite(state, episode)
+                    yield episode, state
         finally:
             environment.close()
 
 
-def _deviation(key: str, recorded: Sequence[float] | None, found: Sequence[float]) -> float:
-    if recorded is None:
-        raise BenchmarkFault(f"episode {key} records no initial state")
-    if len(recorded) != len(found):
-        raise BenchmarkFault(f"episode {key}: {len(found)} state values, {len(recorded)} recorded")
-    return float(np.max(np.abs(np.subtract(recorded, found)), initial=0.0))
+def _deviation(state: NDArray[np.float64], episode: Episode) -> float:
+    deviation = deviation_of_start(state, episode)
+    if deviation is None:
+        raise BenchmarkFault(f"episode {episode.id} records no initial state")
+    return deviation
 
 
 def _refuse_frozen(version: BenchmarkVersion) -> None:

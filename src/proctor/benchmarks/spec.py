@@ -8,8 +8,7 @@ from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition,
 from proctor.benchmarks.selection import default_suite
 from proctor.errors import UnknownNameError
 from proctor.policy import ActionSpec, BenchmarkSpec, FeatureKind, FeatureSpec
-
-PRIVILEGED_PREFIX = "privileged."
+from proctor.policy.spec import PRIVILEGED
 
 
 def benchmark_spec(
@@ -57,7 +56,7 @@ def find_action(definition: BenchmarkDefinition, representation: str | None = No
 
 def privileged_features(definition: BenchmarkDefinition) -> tuple[str, ...]:
     """Names of the features that exist for scripted experts."""
-    return tuple(f.name for f in definition.features if f.name.startswith(PRIVILEGED_PREFIX))
+    return tuple(f.name for f in definition.features if f.name.startswith(PRIVILEGED))
 
 
 def _offered(definition: BenchmarkDefinition, privileged: Sequence[str]) -> list[FeatureDefinition]:

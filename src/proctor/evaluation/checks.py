@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 
 from proctor import limits
 from proctor.actions.limits import CheckedAction, check_action
-from proctor.benchmarks.contract import Episode, FeatureValue
 from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition
 from proctor.errors import BenchmarkFault, InvalidActionError
 from proctor.evaluation.execution import ExecutionRule
-from proctor.policy import ActionChunk
+from proctor.policy import ActionChunk, FeatureValue
 from proctor.policy.spec import ARRAY_KINDS
 
 
@@ -76,35 +74,3 @@ def check_observation(
                 f"feature {name!r} is declared as {feature.dtype} {feature.shape}, "
                 f"the environment returned {got}"
             )
-
-
-def digest_of_start(state: NDArray[np.float64]) -> str:
-    """SHA-256, hexadecimal, of the state's bytes as little-endian float64."""
-    return hashlib.sha256(np.ascontiguousarray(state, "<f8").tobytes()).hexdigest()
-
-
-def deviation_of_start(state: NDArray[np.float64], episode: Episode, tolerance: float) -> float | None:
-    """Largest absolute difference between the start made and the one recorded; None if none is recorded.
-
-    Raises `BenchmarkFault` beyond `tolerance`, for another length, and for a start that is not finite.
-    """
-    if not np.isfinite(state).all():
-        raise BenchmarkFault(
-            f"episode {episode.id}: value {np.argmin(np.isfinite(state))} of the start is not finite"
-        )
-    if episode.initial_state is None:
-        return None
-    recorded = np.asarray(episode.initial_state, np.float64)
-    if recorded.shape != state.shape:
-        raise BenchmarkFault(
-            f"episode {episode.id}: the start has {state.size} values, {recorded.size} are recorded"
-        )
-    difference = np.abs(state - recorded)
-    deviation = float(difference.max(initial=0.0))
-    if deviation > tolerance:
-        worst = int(difference.argmax())
-        raise BenchmarkFault(
-            f"episode {episode.id}: value {worst} of the start is {state[worst]!r}, recorded is "
-            f"{recorded[worst]!r}; they may differ by {tolerance:g}"
-        )
-    return deviation

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from proctor.benchmarks.contract import FeatureValue
 from proctor.evaluation.execution import ExecutionRule
+from proctor.policy import FeatureValue
 
 NOW = (0,)
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 
 from proctor import limits
-from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec
+from proctor.benchmarks.spec import benchmark_spec
 from proctor.errors import DeadlineError, InfrastructureFault, PolicyGoneError
 from proctor.evaluation.backoff import pauses
 from proctor.evaluation.protocol import RunSettings
+from proctor.policy.spec import PRIVILEGED
 from proctor.wire.dialect import Access
 from proctor.wire.opening import Wire, open_session
 from proctor.wire.session import PolicySession
@@ -46,7 +47,7 @@ class PolicyLink:
             settings.benchmark,
             settings.suite,
             representation=settings.action_representation,
-            privileged=[name for name in settings.observe if name.startswith(PRIVILEGED_PREFIX)],
+            privileged=[name for name in settings.observe if name.startswith(PRIVILEGED)],
         )
         self._patience_s, self._give_up, self._wait = patience_s, give_up, wait
         self._session: PolicySession | None = None

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor import limits
-from proctor.benchmarks.contract import Episode, FeatureValue
+from proctor.benchmarks.contract import Episode
 from proctor.durable import write_durably
 from proctor.evaluation.protocol import RunSettings
 from proctor.evaluation.record import EVALUATED, Outcome
+from proctor.policy import FeatureValue
 
 CODECS = ("libx264", "mpeg4")
 """Encoders by preference; H.264 is missing from some builds of FFmpeg."""

@@ -14,15 +14,11 @@ import time
 from collections.abc import Mapping
 
 from proctor.actions.limits import CheckedAction
-from proctor.benchmarks.contract import Environment, Episode, FeatureValue, Segment
-from proctor.benchmarks.spec import PRIVILEGED_PREFIX, find_action
+from proctor.benchmarks.contract import Environment, Episode, Segment
+from proctor.benchmarks.spec import find_action
+from proctor.benchmarks.starts import check_start, digest_of_start
 from proctor.errors import AccessDeniedError, ProctorError
-from proctor.evaluation.checks import (
-    check_observation,
-    checked_actions,
-    deviation_of_start,
-    digest_of_start,
-)
+from proctor.evaluation.checks import check_observation, checked_actions
 from proctor.evaluation.execution import execution_rule
 from proctor.evaluation.faults import error_record, outcome_of
 from proctor.evaluation.history import ObservationHistory
@@ -32,8 +28,9 @@ from proctor.evaluation.record import EpisodeRecord, Outcome, Phase
 from proctor.evaluation.recording import NoRecording, Recording
 from proctor.evaluation.success import Goal
 from proctor.evaluation.tally import Provenance, Tally
-from proctor.policy import EpisodeContext, Observation
+from proctor.policy import EpisodeContext, FeatureValue, Observation
 from proctor.policy.seeds import noise_seed, policy_seed
+from proctor.policy.spec import PRIVILEGED
 from proctor.wire.session import PolicySession
 
 INSTRUCTION = "language.instruction"
@@ -118,7 +115,7 @@ class _Rollout:
         self._finish_recording()
         self.tally.episode_s = played - started
         self.tally.teardown_s = time.perf_counter() - played
-        privileged = tuple(sorted(name for name in self.sensed if name.startswith(PRIVILEGED_PREFIX)))
+        privileged = tuple(sorted(name for name in self.sensed if name.startswith(PRIVILEGED)))
         return self.tally.record(self.episode, self.policy_seed, privileged, self.provenance)
 
     def _enter(self, phase: Phase) -> None:
@@ -145,7 +142,7 @@ class _Rollout:
         reset = self.environment.begin(self.episode, asked)
         check_observation(reset.observation, asked, self.declared)
         self.tally.start_digest = digest_of_start(reset.initial_state)
-        self.tally.start_deviation = deviation_of_start(
+        self.tally.start_deviation = check_start(
             reset.initial_state, self.episode, self.definition.initial_state_tolerance
         )
         self.latest = reset.observation

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.benchmarks.definition import BenchmarkDefinition
-from proctor.benchmarks.spec import PRIVILEGED_PREFIX, benchmark_spec, privileged_features
+from proctor.benchmarks.spec import benchmark_spec, privileged_features
 from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
 from proctor.evaluation.execution import SERVER_OWNED, FixedSteps, parse_execute_steps
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import CommandPolicy
 from proctor.policy import SessionContext
+from proctor.policy.spec import PRIVILEGED
 from proctor.wire.opening import LOCAL, Wire
 from proctor.wire.session import SessionDescription
 
@@ -96,7 +97,7 @@ def observed_features(definition: BenchmarkDefinition, required: Sequence[str]) 
     """Features sent to the policy, as the definition orders them: the benchmark's and those it requires."""
     privileged = privileged_features(definition)
     for name in required:
-        if name.startswith(PRIVILEGED_PREFIX) and name not in privileged:
+        if name.startswith(PRIVILEGED) and name not in privileged:
             raise PolicyLoadError(str(UnknownNameError("privileged feature", name, privileged)))
     return tuple(f.name for f in definition.features if f.required or f.name in required)
 

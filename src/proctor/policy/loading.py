@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from proctor.errors import PolicyLoadError, UnknownNameError, UsageError
+from proctor.errors import PolicyLoadError, UnknownNameError, UsageError, did_you_mean
 from proctor.policy.lifecycle import Policy
 
 _Result = TypeVar("_Result")
@@ -96,7 +95,7 @@ def _import_module(name: str) -> ModuleType:
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError) and cause.name in _prefixes(name):
             beside = [module.name for module in pkgutil.iter_modules([str(Path.cwd())])]
-            hint = _did_you_mean(cause.name, beside)
+            hint = did_you_mean(cause.name, beside)
             raise UsageError(f"policy module {name!r} does not exist: {cause}{hint}") from None
         raise
 
@@ -114,12 +113,7 @@ def _join_import_path(folder: Path) -> None:
 def _nearest_file(path: Path) -> str:
     if not path.parent.is_dir():
         return f": no folder {str(path.parent)!r}"
-    return _did_you_mean(path.name, [file.name for file in path.parent.glob("*.py")])
-
-
-def _did_you_mean(name: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return did_you_mean(path.name, [file.name for file in path.parent.glob("*.py")])
 
 
 def _policy_class(module: ModuleType, source: str, name: str) -> type[Policy]:

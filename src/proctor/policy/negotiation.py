@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from proctor.errors import PolicyLoadError
 from proctor.policy.capabilities import PolicyCapabilities, PolicyExecutionContract
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import validate_policy_capabilities
@@ -27,20 +24,3 @@ def negotiate_policy_action_contract(
         observation_stride=stride or 1,
         observation_stride_source="policy" if stride else "safe_default",
     )
-
-
-def require_one_contract(contracts: Mapping[str, PolicyExecutionContract]) -> PolicyExecutionContract:
-    """The contract that every replica resolved; `contracts` maps a replica's name to its own, at least one.
-
-    Raises `PolicyLoadError` naming two replicas and the field in which they differ.
-    """
-    (first, agreed), *others = contracts.items()
-    for name, contract in others:
-        mine, theirs = agreed.to_dict(), contract.to_dict()
-        for field in mine:
-            if mine[field] != theirs[field]:
-                raise PolicyLoadError(
-                    f"replicas resolved different contracts: {field} is {mine[field]!r} in {first}"
-                    f" and {theirs[field]!r} in {name}; load() must declare the same on every replica"
-                )
-    return agreed

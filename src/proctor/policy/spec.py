@@ -20,6 +20,8 @@ from proctor.policy.vocabulary import Vocabulary
 
 ARRAY_KINDS: Final = "biuf"
 """Kinds of numpy dtypes that a feature or an action may have: bool, int, uint, float."""
+PRIVILEGED: Final = "privileged."
+"""Prefix of features that exist for scripted experts and are off unless a policy names them."""
 
 
 class BenchmarkName(Vocabulary):

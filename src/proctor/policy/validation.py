@@ -21,10 +21,7 @@ from proctor.policy import _fields
 from proctor.policy.capabilities import PolicyCapabilities
 from proctor.policy.chunk import ActionChunk
 from proctor.policy.observation import Observation
-from proctor.policy.spec import BenchmarkSpec, FeatureKind, FeatureSpec
-
-PRIVILEGED = "privileged."
-"""Prefix of features that exist for scripted experts and are off unless a policy names them."""
+from proctor.policy.spec import PRIVILEGED, BenchmarkSpec, FeatureKind, FeatureSpec
 
 
 def validate_policy_capabilities(benchmark: BenchmarkSpec, capabilities: PolicyCapabilities) -> None:

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Literal
 
 from proctor.evaluation.record import EpisodeRecord, Outcome
+from proctor.policy.spec import PRIVILEGED
 from proctor.results.failures import (
     Example,
     FailureKind,
@@ -173,7 +174,7 @@ def _labels(run: RunRecord, records: Sequence[EpisodeRecord], ledger: Ledger) ->
 
 
 def _privileged(run: RunRecord, records: Sequence[EpisodeRecord]) -> tuple[str, ...]:
-    asked = {feature for feature in run.settings.observe if feature.startswith("privileged.")}
+    asked = {feature for feature in run.settings.observe if feature.startswith(PRIVILEGED)}
     return tuple(sorted(asked.union(*(record.privileged_features for record in records))))
 
 

@@ -24,12 +24,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.benchmarks.contract import Environment, Episode, Family, FeatureValue, Reset, StepResult
+from proctor.benchmarks.contract import Environment, Episode, Family, Reset, StepResult
 from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition, TaskDefinition
 from proctor.benchmarks.registry import find_family
 from proctor.benchmarks.spec import find_action
 from proctor.benchmarks.version import BenchmarkVersion, load_version
 from proctor.errors import InvalidActionError, UnknownNameError
+from proctor.policy import FeatureValue
 
 STEPS: Final = 20
 """Control steps a check drives an environment for: a multiple of every chunk length compared."""

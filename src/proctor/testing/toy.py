@@ -32,9 +32,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.benchmarks.contract import Environment, Episode, FeatureValue, Reset, StepResult
+from proctor.benchmarks.contract import Environment, Episode, Reset, StepResult
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
 from proctor.errors import BenchmarkFault, UnknownNameError
+from proctor.policy import FeatureValue
 
 PERIOD: Final = 0.1
 """Seconds per control step."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from proctor.errors import InvalidActionError, RequestRefusedError, UnknownNameError, UsageError
 from proctor.policy.chunk import ActionChunk
 from proctor.policy.observation import FeatureValue
-from proctor.policy.spec import BenchmarkSpec, FeatureKind, FeatureSpec
-from proctor.policy.validation import PRIVILEGED, validate_action_chunk
+from proctor.policy.spec import PRIVILEGED, BenchmarkSpec, FeatureKind, FeatureSpec
+from proctor.policy.validation import validate_action_chunk
 from proctor.wire.channels import Channel, ImageChannel, StateChannel, TextChannel, numbers
 from proctor.wire.mapping import ImageMapping, Mapping, StateMapping
 from proctor.wire.paths import Path, build, parse_path, refuse_clashes, take

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from proctor.actions.xvla_ee import LEGACY, PHYSICAL
 from proctor.benchmarks.aloha.commands import commands_for, end_effector_state
 from proctor.benchmarks.aloha.scenes import find_scene, make_control, reset
-from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
+from proctor.benchmarks.contract import Episode, Reset, StepResult
 from proctor.benchmarks.definition import (
     ActionDefinition,
     BenchmarkDefinition,
@@ -23,6 +23,7 @@ from proctor.benchmarks.definition import (
 from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.rendering import set_scene_flags
 from proctor.errors import BenchmarkFault, UnknownNameError
+from proctor.policy import FeatureValue
 
 SUCCESS_REWARD: Final = 4
 """The reward both tasks give exactly while their goal holds."""

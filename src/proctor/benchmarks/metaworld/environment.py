@@ -9,7 +9,7 @@ import numpy as np
 from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
 from numpy.typing import NDArray
 
-from proctor.benchmarks.contract import Episode, FeatureValue, Reset, StepResult
+from proctor.benchmarks.contract import Episode, Reset, StepResult
 from proctor.benchmarks.definition import (
     ActionDefinition,
     BenchmarkDefinition,
@@ -20,6 +20,7 @@ from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.metaworld.frames import Frames
 from proctor.benchmarks.metaworld.pristine import Pristine
 from proctor.errors import UnknownNameError
+from proctor.policy import FeatureValue
 
 CLASS_SUFFIX: Final = "-goal-observable"
 """What upstream's dictionary appends to a task's name. Its plain classes put zeros where the goal belongs."""

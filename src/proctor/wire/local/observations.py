@@ -149,7 +149,7 @@ class _ReadPlan:
         return features
 
     def _copiers_for(self, target: mmap | bytearray, offset: int) -> list[_Copier]:
-        """Kept for shared memory, which comes back. A body comes once, and to keep it would cost its bytes."""
+        """Kept for shared memory, which comes back; a body comes once, and keeping it costs its bytes."""
         if isinstance(target, mmap) and target is self._target and offset == self._offset:
             return self._copiers
         copiers = [(f.name, copier(f.dtype, f.shape, target, offset + f.offset)) for f in self._layout.arrays]
