@@ -1,43 +1,41 @@
-"""A connection to a WebSocket server that speaks first, with deadlines and bounds.
+"""A connection to a WebSocket server, with deadlines and bounds.
 
-The `websockets` library reads on a thread of its own, so pings are answered whatever the worker does: while
-it steps the simulator, and while the server thinks. This side sends none: a server whose first inference
-blocks its event loop for a minute would be taken for dead.
+The protocol is that of the `websockets` library, without its sockets and threads, whose TLS connections are
+read and written by two threads at once and now and then stand still. Proxies and redirects do not exist here,
+and no compression is offered: camera frames do not shrink.
 
-Proxies and redirects are off, because the library is handed a connected socket. So is compression: camera
-frames do not shrink.
+Pings are answered within half a second whatever the worker does, by a thread that looks while nobody sends or
+receives. This side sends none: a server whose first inference blocks its event loop for a minute would be
+taken for dead.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import socket
-import ssl
-import struct
+import select
+import threading
 import time
-from typing import Any, Final, NoReturn
+from collections import deque
+from typing import Final, NoReturn
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
-from websockets.version import version
+from websockets.client import ClientProtocol
+from websockets.protocol import CONNECTING, OPEN
+from websockets.uri import parse_uri
 
-from proctor.errors import (
-    AccessDeniedError,
-    DeadlineError,
-    PolicyGoneError,
-    ProctorError,
-    ProtocolError,
-    UsageError,
-)
+from proctor.errors import DeadlineError, ProctorError
 from proctor.limits import CLOSE_TIMEOUT_S
 from proctor.wire.dialect import Access
 from proctor.wire.endpoint import Endpoint
-from proctor.wire.http.addresses import find_addresses
 from proctor.wire.websocket.closing import error_of
-from proctor.wire.websocket.sockets import keep_alive
+from proctor.wire.websocket.messages import Assembler
+from proctor.wire.websocket.refusals import refuse
+from proctor.wire.websocket.transport import Transport
 
-_SINCE_15: Final[dict[str, Any]] = {"ping_interval": None} if int(version.partition(".")[0]) >= 15 else {}
+_LOOK_S: Final = 0.5
+"""Seconds between looks at a connection that nobody uses. Servers wait for 20 before they give one up."""
+
+_NORMAL: Final = 1000
 
 _log_of_library: Final = logging.getLogger(f"{__name__}.library")
 _log_of_library.setLevel(logging.CRITICAL)
@@ -58,32 +56,37 @@ class WebSocketClient:
         self._where = endpoint.text
         self._max_bytes = max_bytes
         self._largest = 0
+        self._protocol = ClientProtocol(parse_uri(endpoint.url), max_size=max_bytes, logger=_log_of_library)
+        self._assembler = Assembler()
+        self._messages: deque[bytes | str] = deque()
+        self._lock = threading.Lock()
+        self._unsent: deque[memoryview] = deque()
+        self._ended = threading.Event()
         deadline = time.monotonic() + timeout_s
-        sock = _connected(endpoint, deadline)
         try:
-            self._connection = _shake_hands(sock, endpoint, access, max_bytes, deadline)
-        except BaseException as error:
-            sock.close()
-            if isinstance(error, Exception) and not isinstance(error, ProctorError):
-                _refuse(error, endpoint, timeout_s)
-            raise
+            self._transport = Transport.connect(endpoint, access, deadline)
+        except OSError as error:
+            refuse(error, self._where, timeout_s)
+        try:
+            self._shake_hands(access, deadline)
+        except Exception as error:
+            self._transport.close()
+            refuse(error, self._where, timeout_s)
+        threading.Thread(target=self._look, name="websocket-pings", daemon=True).start()
 
     def send(self, message: bytes | bytearray, timeout_s: float) -> None:
         """Send a binary message. Raises as `receive` does."""
         self._largest = max(self._largest, len(message))
-        sock = self._connection.socket
-        # The library has no deadline for sending, and one of the Python socket would end its reading thread.
-        whole = int(timeout_s)
-        limit = struct.pack("ll", whole, max(1, int((timeout_s - whole) * 1e6)))
-        try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
-            self._connection.send(message)
-        except ConnectionClosed as error:
-            if isinstance(error.__cause__, (BlockingIOError, ssl.SSLWantWriteError)):
+        with self._lock:
+            if not self._is_open:
+                raise self._lost()
+            self._protocol.send_binary(message)
+            try:
+                self._write(time.monotonic() + timeout_s)
+            except TimeoutError:
                 self._late("took no request", timeout_s)
-            raise self._closed(error) from None
-        except OSError as error:
-            raise PolicyGoneError(f"{self._where}: the connection is lost: {error}") from None
+            if not self._is_open:
+                raise self._lost()
 
     def receive(self, timeout_s: float) -> bytes | str:
         """The next message.
@@ -91,102 +94,134 @@ class WebSocketClient:
         Raises `DeadlineError`, after which the connection is closed and a late answer never read; and what a
         close of the server means: see `closing`.
         """
-        try:
-            return self._connection.recv(timeout=max(0.0, timeout_s))
-        except TimeoutError:
-            self._late("did not answer", timeout_s)
-        except ConnectionClosed as error:
-            raise self._closed(error) from None
+        deadline = time.monotonic() + timeout_s
+        with self._lock:
+            while not self._messages:
+                if not self._is_open:
+                    raise self._lost()
+                try:
+                    self._transport.wait(select.POLLIN, deadline)
+                except TimeoutError:
+                    self._late("did not answer", timeout_s)
+                self._read()
+            return self._messages.popleft()
 
     def close(self) -> None:
         """Say goodbye, and wait for CLOSE_TIMEOUT_S at most for the other side to do so too. Idempotent."""
-        with contextlib.suppress(Exception):
-            self._connection.close()
+        deadline = time.monotonic() + CLOSE_TIMEOUT_S
+        with self._lock:
+            if self._is_open:
+                self._say_goodbye(deadline)
+            self._end()
 
     def abort(self) -> None:
         """Close without a word. Idempotent."""
+        with self._lock:
+            self._end()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._protocol.state is OPEN and not self._ended.is_set()
+
+    def _shake_hands(self, access: Access, deadline: float) -> None:
+        request = self._protocol.connect()
+        if access.token is not None:
+            request.headers["Authorization"] = f"Bearer {access.token}"
+        self._protocol.send_request(request)
+        self._write(deadline)
+        while self._protocol.state is CONNECTING and self._protocol.handshake_exc is None:
+            self._transport.wait(select.POLLIN, deadline)
+            self._read()
+        if self._protocol.handshake_exc is not None:
+            raise self._protocol.handshake_exc
+
+    def _write(self, deadline: float) -> None:
+        """Send what the protocol has to say. Raises `TimeoutError`; ends early where the connection does.
+
+        It is read meanwhile: a server may refuse what it has not read yet, and say so only once.
+        """
+        while not self._flush():
+            self._transport.wait(select.POLLIN | select.POLLOUT, deadline)
+            self._read()
+
+    def _flush(self) -> bool:
+        """Send what can be sent at once; whether nothing is left."""
+        self._unsent += [memoryview(data) for data in self._protocol.data_to_send() if data]
+        while self._unsent and not self._ended.is_set():
+            try:
+                sent = self._transport.write(self._unsent[0])
+            except OSError:
+                self._read()  # what was said before the connection broke, the reason above all
+                self._end()
+                break
+            if not sent:
+                return False
+            self._unsent[0] = self._unsent[0][sent:]
+            if not self._unsent[0]:
+                self._unsent.popleft()
+        return True
+
+    def _read(self) -> None:
+        """Take what has arrived, answer pings, and end where the other side did."""
+        while not self._ended.is_set():
+            try:
+                data = self._transport.read()
+            except OSError:
+                data = b""
+            if data is None:
+                return
+            if data:
+                self._protocol.receive_data(data)
+                self._take_events()
+            if not data or self._protocol.close_expected():
+                self._end()
+            else:
+                self._flush()
+
+    def _take_events(self) -> None:
+        for event in self._protocol.events_received():
+            message = self._assembler.take(event)
+            if message is not None:
+                self._messages.append(message)
+
+    def _say_goodbye(self, deadline: float) -> None:
+        self._protocol.send_close(_NORMAL)
+        with contextlib.suppress(TimeoutError, OSError):
+            while not self._flush():
+                self._transport.wait(select.POLLOUT, deadline)
+            while self._protocol.close_rcvd is None:
+                self._transport.wait(select.POLLIN, deadline)
+                data = self._transport.read()
+                if data == b"":
+                    return
+                self._protocol.receive_data(data or b"")
+
+    def _end(self) -> None:
+        """Close the socket, after a last word where the protocol has one. Idempotent."""
+        if self._ended.is_set():
+            return
         with contextlib.suppress(OSError):
-            self._connection.socket.shutdown(socket.SHUT_RDWR)
-        self.close()
+            for data in self._protocol.data_to_send():
+                self._transport.write(memoryview(data))
+        self._ended.set()
+        self._protocol.receive_eof()
+        self._take_events()
+        self._transport.close()
 
     def _late(self, what: str, timeout_s: float) -> NoReturn:
-        self.abort()
+        self._end()
         raise DeadlineError(f"{self._where}: the server {what} within {timeout_s:.3g} s") from None
 
-    def _closed(self, error: ConnectionClosed) -> ProctorError:
-        return error_of(error, self._where, largest_sent=self._largest, max_bytes=self._max_bytes)
+    def _lost(self) -> ProctorError:
+        self._end()
+        return error_of(
+            self._protocol.close_exc, self._where, largest_sent=self._largest, max_bytes=self._max_bytes
+        )
 
-
-def _connected(endpoint: Endpoint, deadline: float) -> socket.socket:
-    problem: OSError = OSError(f"{endpoint.host} has no address")
-    try:
-        addresses = find_addresses(endpoint)
-    except OSError as error:
-        raise PolicyGoneError(f"{endpoint.text}: {error}") from None
-    for family, address in addresses:
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.settimeout(max(0.001, deadline - time.monotonic()))
-            sock.connect(address)
-            sock.settimeout(None)
-            keep_alive(sock)
-        except OSError as error:
-            sock.close()
-            problem = error
-        else:
-            return sock
-    raise PolicyGoneError(f"{endpoint.text}: no connection: {problem}")
-
-
-def _shake_hands(
-    sock: socket.socket, endpoint: Endpoint, access: Access, max_bytes: int, deadline: float
-) -> ClientConnection:
-    secure = endpoint.url.startswith("wss:")
-    headers = {} if access.token is None else {"Authorization": f"Bearer {access.token}"}
-    connection: ClientConnection = connect(
-        endpoint.url,
-        sock=sock,
-        ssl=ssl.create_default_context(cafile=access.ca_file) if secure else None,
-        additional_headers=headers,
-        compression=None,
-        max_size=max_bytes,
-        open_timeout=max(0.001, deadline - time.monotonic()),
-        close_timeout=CLOSE_TIMEOUT_S,
-        logger=_log_of_library,
-        **_SINCE_15,
-    )
-    return connection.__enter__()  # versions from 17.1 on warn where this is not called
-
-
-def _refuse(error: Exception, endpoint: Endpoint, timeout_s: float) -> NoReturn:
-    """Raise what a failed handshake means."""
-    where = endpoint.text
-    if isinstance(error, ValueError) and isinstance(error.__cause__, InvalidStatus):
-        error = error.__cause__  # a redirect that the library does not follow
-    if isinstance(error, InvalidStatus):
-        _refuse_status(error.response.status_code, where)
-    if isinstance(error, TimeoutError):
-        raise DeadlineError(f"{where}: no handshake within {timeout_s:.3g} s") from None
-    if isinstance(error, ssl.SSLCertVerificationError):
-        raise UsageError(
-            f"{where}: the server's certificate is not trusted ({error.verify_message}); name the file of the"
-            " authority that signed it"
-        ) from None
-    if isinstance(error, ssl.SSLError):
-        raise ProtocolError(f"{where}: no TLS there ({error.reason}); without it, write ws://") from None
-    if isinstance(error, InvalidMessage) and not isinstance(error.__cause__, EOFError):
-        raise ProtocolError(f"{where}: what answers there is no WebSocket server") from None
-    if isinstance(error, (InvalidMessage, ConnectionClosed, OSError, EOFError)):
-        raise PolicyGoneError(f"{where}: the server closed the connection in the handshake") from None
-    if isinstance(error, InvalidHandshake):
-        raise ProtocolError(f"{where}: no WebSocket handshake: {error}") from None
-    raise error
-
-
-def _refuse_status(status: int, where: str) -> NoReturn:
-    if status in (401, 403, 407):
-        raise AccessDeniedError(f"{where}: the server refuses the token or asks for one (HTTP {status})")
-    if status in (429, 503):
-        raise PolicyGoneError(f"{where}: the server takes no more connections (HTTP {status})")
-    redirect = "; redirects are not followed" if 300 <= status < 400 else ""
-    raise ProtocolError(f"{where}: no WebSocket there, it answered HTTP {status}{redirect}")
+    def _look(self) -> None:
+        while not self._ended.wait(_LOOK_S):
+            if self._lock.acquire(blocking=False):
+                try:
+                    self._read()
+                finally:
+                    self._lock.release()

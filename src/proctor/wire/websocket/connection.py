@@ -17,7 +17,6 @@ from collections import deque
 from typing import Final, Literal
 
 from websockets.exceptions import WebSocketException
-from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
@@ -30,6 +29,7 @@ from proctor.limits import (
     MESSAGE_TIMEOUT_S,
 )
 from proctor.wire.exposure import Guard
+from proctor.wire.websocket.messages import Assembler
 
 HEALTH_PATH: Final = "/healthz"
 
@@ -69,8 +69,7 @@ class Connection:
         self._protocol = ServerProtocol(origins=[None], max_size=max_bytes, logger=_log_of_protocol)
         self._wants_write = False
         self._unsent: deque[memoryview] = deque()
-        self._fragments: bytearray | None = None
-        self._text = False
+        self._assembler = Assembler()
         self._closing = False
         self._ended = False
         self._since: dict[_Stage, float] = {"opening": time.monotonic()}
@@ -178,20 +177,10 @@ class Connection:
     def _take(self, event: object, messages: list[bytes | str]) -> None:
         if isinstance(event, Request):
             self._answer(event)
-        elif isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-            self._assemble(event, messages)
-
-    def _assemble(self, frame: Frame, messages: list[bytes | str]) -> None:
-        if frame.opcode is not Opcode.CONT:
-            self._text = frame.opcode is Opcode.TEXT
-            self._fragments = None if frame.fin else bytearray(frame.data)
-            whole = bytes(frame.data)
-        else:
-            assert self._fragments is not None
-            self._fragments += frame.data
-            whole = bytes(self._fragments) if frame.fin else b""
-        if frame.fin:
-            messages.append(whole.decode("utf-8", "replace") if self._text else whole)
+            return
+        message = self._assembler.take(event)
+        if message is not None:
+            messages.append(message)
 
     def _answer(self, request: Request) -> None:
         response = self._refusal(request) or self._protocol.accept(request)
