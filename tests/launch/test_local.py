@@ -219,9 +219,17 @@ class Sleeper(MoodyPolicy):
 
 
 class TestPolicyFaults:
-    def test_load_raises(self, evaluate_toy: Evaluate) -> None:
-        with pytest.raises(PolicyLoadError, match="planned"):
-            evaluate_toy(policy=FAULTY, policy_args={"hook": "load", "fault": "raise"})
+    def test_load_raises(self, evaluate_toy: Evaluate, tmp_path: Path) -> None:
+        (tmp_path / "mine.py").write_text(
+            "from proctor.testing.toy_policies import MoodyPolicy\n"
+            "class Mine(MoodyPolicy):\n"
+            "    def load(self, context):\n"
+            "        raise ValueError('no weights')\n"
+        )
+        with pytest.raises(PolicyLoadError, match="no weights") as raised:
+            evaluate_toy(policy="mine.py:Mine")
+        assert f"({tmp_path}/mine.py:4)" in str(raised.value)
+        assert str(raised.value).endswith(f"its log: {tmp_path}/runs/run/logs/replica-0.log")
 
     def test_unknown_class_names_the_nearest(self, evaluate_toy: Evaluate) -> None:
         with pytest.raises(UsageError, match=r"MoodyPolicyy.*did you mean 'MoodyPolicy'"):
@@ -313,6 +321,15 @@ def test_a_secret_stands_in_no_process_list_and_no_file(evaluate_toy: Evaluate, 
 
 
 class TestUsage:
+    def test_a_run_that_was_interrupted_before_it_began_is_resumed_from_the_start(
+        self, evaluate_toy: Evaluate
+    ) -> None:
+        options = {"tasks": ["reach"], "episodes": 1}
+        with pytest.raises(PolicyLoadError):
+            evaluate_toy(policy=FAULTY, policy_args={"hook": "load", "fault": "raise"}, **options)
+        results = evaluate_toy(resume=True, **options)
+        assert results.summary.ledger.completed == 1
+
     def test_nothing_to_resume(self, evaluate_toy: Evaluate) -> None:
         with pytest.raises(UsageError, match="run 'run' cannot be resumed: it never started"):
             evaluate_toy(resume=True)
@@ -401,7 +418,7 @@ class TestInterruptedLauncher:
 def test_evaluate_takes_the_same_path(toy_benchmark: Path) -> None:
     said: list[str] = []
     results = evaluate(
-        MoodyPolicy(), benchmark="toy-v1", tasks=["reach"], episodes=1, workers=1, say=said.append
+        MoodyPolicy(), benchmark="toy-v1", tasks="reach", episodes=1, workers=1, say=said.append
     )
     assert results.summary.ledger.completed == 1
     assert results.directory.parent == toy_benchmark / "runs"

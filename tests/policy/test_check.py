@@ -132,7 +132,7 @@ def test_a_policy_that_cannot_load_is_asked_nothing_more_than_to_unload() -> Non
 
     found = check_policy(Unloadable(), SPEC)
     assert [check.name for check in found] == ["load", "unload"]
-    assert found[0].detail == "raised FileNotFoundError: weights.safetensors"
+    assert found[0].detail.startswith(f"raised FileNotFoundError: weights.safetensors ({__file__}:")
     assert "PolicyCapabilities" in found[0].mend
 
 
@@ -315,7 +315,21 @@ def test_an_exception_in_a_hook_is_a_finding() -> None:
         def unload(self) -> None:
             raise RuntimeError("the driver is gone")
 
-    assert failures(Leaving()) == {"unload": "raised RuntimeError: the driver is gone"}
+    (found,) = failures(Leaving()).items()
+    assert found[0] == "unload"
+    assert found[1].startswith(f"raised RuntimeError: the driver is gone ({__file__}:")
+
+
+def test_what_a_run_tells_at_load_is_told_here_too() -> None:
+    seen: list[object] = []
+
+    class Loading(Sound):
+        def load(self, context: SessionContext) -> PolicyCapabilities:
+            seen.append(context.metadata)
+            return super().load(context)
+
+    check_policy(Loading(), SPEC, metadata={"execute_steps": "fixed:1"})
+    assert seen == [{"execute_steps": "fixed:1"}]
 
 
 def test_an_answer_beyond_the_deadline_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -336,6 +336,23 @@ class TestConnections:
         assert probe.hooks("bad") == ["reset", "end_episode"]
         assert poses(good) == [4.0]
 
+    @pytest.mark.parametrize(
+        ("error", "level"), [(ConnectionResetError(), "INFO"), (ProtocolError("nonsense"), "WARNING")]
+    )
+    def test_a_client_that_is_gone_is_no_cause_for_alarm(
+        self,
+        host: PolicyHost,
+        attach: Attach,
+        caplog: pytest.LogCaptureFixture,
+        error: Exception,
+        level: str,
+    ) -> None:
+        caplog.set_level("INFO")
+        attach("a").ask(error)
+        host.turn(0.0)
+        (record,) = [record for record in caplog.records if "closing a connection" in record.message]
+        assert (record.levelname, record.exc_info) == (level, None)
+
     def test_who_does_not_read_is_not_read(self, host: PolicyHost, attach: Attach) -> None:
         a = attach("a")
         a.waiting = True

@@ -133,13 +133,19 @@ class Replica:
             return  # a process that is about to end explains itself better than its broken connection does
         self._preparation = None
         if preparation.error is not None:
-            raise preparation.error
+            raise self._with_log(preparation.error)
         assert preparation.description is not None
         self._wire = preparation.wire
         if self.description is not None:
             require_same(self.name, self.description, f"{self.name} rebuilt", preparation.description)
         self.description = preparation.description
         self._health_at = time.monotonic() + HEALTH_EVERY_S
+
+    def _with_log(self, error: ProctorError) -> ProctorError:
+        """The same error, with the log that has its traceback."""
+        if isinstance(error, PolicyLoadError) and self.child is not None:
+            error.args = (f"{error}\nits log: {self.child.order.log}",)
+        return error
 
     @property
     def _is_watched(self) -> bool:

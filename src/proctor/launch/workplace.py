@@ -55,7 +55,8 @@ def check_run(directory: Path, *, resume: bool) -> None:
             f"run {directory.name!r} exists; go on with it (--resume, or resume=True in Python) or choose"
             " another name"
         )
-    if resume and not exists:
+    # A launch that was interrupted before its plan was on the disk leaves its lock: it is begun anew.
+    if resume and not exists and not (directory / LOCK_FILE).exists():
         known = ", ".join(run.name for run in list_runs(directory.parent)) or "(none)"
         raise UsageError(f"run {directory.name!r} cannot be resumed: it never started. Runs there: {known}")
 

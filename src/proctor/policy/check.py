@@ -7,9 +7,9 @@ called in this process and thread, through the same hooks that a server calls.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from proctor.errors import text_of
 from proctor.policy._findings import (
@@ -28,6 +28,7 @@ from proctor.policy._findings import (
 from proctor.policy.capabilities import PolicyCapabilities
 from proctor.policy.context import SessionContext
 from proctor.policy.negotiation import negotiate_policy_action_contract
+from proctor.policy.places import place_of
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import validate_policy_capabilities
 
@@ -47,19 +48,27 @@ class Check:
 
 
 def check_policy(
-    policy: PolicyLike, benchmark: BenchmarkSpec, *, checkpoint_path: str = ""
+    policy: PolicyLike,
+    benchmark: BenchmarkSpec,
+    *,
+    checkpoint_path: str = "",
+    metadata: Mapping[str, Any] | None = None,
 ) -> tuple[Check, ...]:
     """Load the policy, play synthetic episodes, unload it, and report every check in a fixed order.
 
     One episode is played per suite that the policy supports of this benchmark. Exceptions of the policy are
-    findings: none comes out of here. A policy that never answers is for the caller to stop.
+    findings: none comes out of here. A policy that never answers is for the caller to stop. `metadata` goes
+    into the session's context.
     """
-    return tuple(_examine(policy, benchmark, checkpoint_path))
+    return tuple(checks(policy, benchmark, checkpoint_path, metadata or {}))
 
 
-def _examine(policy: PolicyLike, benchmark: BenchmarkSpec, checkpoint_path: str) -> Iterator[Check]:
+def checks(
+    policy: PolicyLike, benchmark: BenchmarkSpec, checkpoint_path: str, metadata: Mapping[str, Any]
+) -> Iterator[Check]:
+    """The checks of `check_policy`, each as soon as it is done."""
     declared: list[PolicyCapabilities] = []
-    context = SessionContext("check-policy", checkpoint_path, benchmark)
+    context = SessionContext("check-policy", checkpoint_path, benchmark, dict(metadata))
     mend = "load() must return PolicyCapabilities that fit the benchmark"
     load = judge("load", mend, lambda: _load(policy, context, declared))
     yield load
@@ -108,7 +117,7 @@ def judge(name: str, mend: str, look: Callable[[], str]) -> Check:
     except Broken as seen:
         return Check(name, "fail", str(seen), mend)
     except Exception as error:
-        return Check(name, "fail", f"raised {type(error).__name__}: {text_of(error)}", mend)
+        return Check(name, "fail", f"raised {type(error).__name__}: {text_of(error)}{place_of(error)}", mend)
 
 
 def _load(policy: PolicyLike, context: SessionContext, declared: list[PolicyCapabilities]) -> str:

@@ -213,7 +213,9 @@ class PolicyHost:
 
     def _drop(self, source: Source, error: Exception | None) -> None:
         if error is not None:
-            _log.warning("closing a connection: %s", error)
+            # A client that is killed resets its connection: no news for whoever serves the policy.
+            level = logging.INFO if isinstance(error, ConnectionError) else logging.WARNING
+            _log.log(level, "closing a connection: %s", error)
         self._poller.forget(source)
         source.close(error)
         if self._batch:

@@ -45,6 +45,7 @@ from proctor.policy.episodes import Episodes
 from proctor.policy.lifecycle import Policy, PolicyState
 from proctor.policy.negotiation import negotiate_policy_action_contract
 from proctor.policy.observation import FeatureValue, Observation
+from proctor.policy.places import place_of
 from proctor.policy.spec import BenchmarkSpec
 from proctor.policy.validation import (
     admit_observation,
@@ -271,7 +272,8 @@ class Replica:
         try:
             return hook(*arguments)
         except Exception as error:
-            raise PolicyRaisedError(f"{name}() raised {type(error).__name__}: {text_of(error)}") from error
+            seen = f"{name}() raised {type(error).__name__}: {text_of(error)}"
+            raise PolicyRaisedError(f"{seen}{place_of(error)}") from error
         finally:
             self.doing = None
 

@@ -163,6 +163,9 @@ class PolicyServer:
                 desk.serve()
         except EOFError:
             self._close(desk, "leaving", "")
+        except ConnectionError as error:
+            _log.info("a client left: %s", error)
+            self._close(desk, "leaving", "")
         except (ProtocolError, OSError) as error:
             _log.warning("closing a connection: %s", error)
             self._close(desk, "protocol", str(error))
