@@ -1,0 +1,175 @@
+"""Connect to a server as an evaluation would, and take every look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import msgspec
+
+from proctor.errors import (
+    DeadlineError,
+    PolicyGoneError,
+    PolicyLoadError,
+    ProctorError,
+    ProtocolError,
+    UnknownNameError,
+    UsageError,
+    text_of,
+)
+from proctor.policy.check import Broken, Check, NotApplicable, judge
+from proctor.policy.context import SessionContext
+from proctor.wire.checks.registry import checks_of
+from proctor.wire.checks.report import Report
+from proctor.wire.checks.subject import DialectChecks, Server, Terms
+from proctor.wire.checks.table import ANSWERS, TABLE, Finding
+from proctor.wire.choice import choose_wire
+from proctor.wire.detection import detect
+from proctor.wire.dialect import Access
+from proctor.wire.dialects import find_dialect
+from proctor.wire.endpoint import parse_endpoint
+from proctor.wire.mapping import Mapping
+from proctor.wire.opening import Wire, prepare
+from proctor.wire.serve_benchmark import ServedBenchmark
+
+Find = Callable[[str | None], ServedBenchmark]
+"""What is evaluated, with this representation of the actions; None: the usual one."""
+
+_HANDSHAKE: Final = "handshake"
+_HANDSHAKE_MEND: Final = "send what the protocol asks for before anything else, and what fits the benchmark"
+_MISFITS: Final = (ProtocolError, PolicyLoadError)
+"""What is wrong with the server that answers, and not with reaching it."""
+_SILENCE: Final = (DeadlineError, PolicyGoneError)
+"""After these, every further question would have to wait as long."""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What to examine, and as whom."""
+
+    endpoint: str
+    find_benchmark: Find | None = None
+    """None: what the protocol itself says about its observations."""
+    dialect: str | None = None
+    mapping: Mapping | None = None
+    action_space: str | None = None
+    access: Access = field(default_factory=Access)
+    timeout_s: float = 60.0
+    """For the server to come up, and for each of its answers."""
+
+
+def check_server(what: Examination) -> Report:
+    """Examine one server. What it does wrong is in the report; this raises only where nothing can be learnt.
+
+    Raises `UsageError` for arguments that do not fit together or the server, `AccessDeniedError` where it
+    refuses the token, `PolicyGoneError` and `DeadlineError` where it cannot be reached.
+    """
+    try:
+        wire, benchmark, checks = _choose(what)
+    except ProtocolError as error:
+        return _unspoken(what, error)
+    context = SessionContext("check-server", "", benchmark.spec, benchmark.metadata)
+    handshake, server = _shake_hands(what, wire, context, checks)
+    return Report(
+        endpoint=what.endpoint,
+        dialect=wire.dialect,
+        reason=wire.reason,
+        protocol=wire.dialect if server is None else server.description.dialect,
+        mapping=None if wire.mapping is None else wire.mapping.name,
+        benchmark=benchmark.spec.protocol_version,
+        checks=(handshake, *_look(server)),
+    )
+
+
+def _choose(what: Examination) -> tuple[Wire, ServedBenchmark, DialectChecks]:
+    address = parse_endpoint(what.endpoint)
+    name, reason = (what.dialect, "as --dialect says") if what.dialect else detect(address, what.access)
+    checks = checks_of(find_dialect(name).name)
+    own = _own_terms(checks, what)
+    mapping = what.mapping or (None if own is None else own.mapping)
+    if mapping is not None and what.action_space is not None:
+        mapping = _of_space(mapping, what.action_space)
+    wire = choose_wire(what.endpoint, dialect=name, mapping=mapping, access=what.access)
+    if what.find_benchmark is not None:
+        space = what.action_space or (wire.mapping.action_representation if wire.mapping else None)
+        return replace(wire, reason=reason), what.find_benchmark(space), checks
+    if own is None:
+        raise UsageError(f"{name} ({reason}) says nothing about observations: --benchmark ID")
+    return replace(wire, reason=reason), own.benchmark, checks
+
+
+def _own_terms(checks: DialectChecks, what: Examination) -> Terms | None:
+    """What the protocol says of itself, where that is wanted."""
+    if checks.terms is None:
+        return None
+    try:
+        return checks.terms(what.action_space)
+    except UnknownNameError:
+        if what.find_benchmark is None:
+            raise
+        return None  # a space of that benchmark alone
+
+
+def _of_space(mapping: Mapping, space: str) -> Mapping:
+    if mapping.action_representation not in (None, space):
+        raise UsageError(
+            f"--action-space {space}: mapping {mapping.name!r} is for {mapping.action_representation}"
+        )
+    return msgspec.structs.replace(mapping, action_representation=space)
+
+
+def _shake_hands(
+    what: Examination, wire: Wire, context: SessionContext, checks: DialectChecks
+) -> tuple[Check, Server | None]:
+    try:
+        description = prepare(what.endpoint, context, wire, timeout_s=what.timeout_s)
+    except _MISFITS as error:
+        return Check(_HANDSHAKE, "fail", text_of(error), _HANDSHAKE_MEND), None
+    said = f", mapping {description.mapping}" if description.mapping else ""
+    seen = f"{description.dialect}, actions {description.action_representation}{said}"
+    in_use = context.benchmark.using(description.action_representation)
+    server = Server(wire, context, in_use, description, checks, what.timeout_s)
+    return Check(_HANDSHAKE, "pass", seen), server
+
+
+def _look(server: Server | None) -> Iterator[Check]:
+    """Every check of the table; after a server fell silent none waits for it again."""
+    why_not = "" if server is not None else "there was no handshake"
+    for finding in TABLE:
+        if why_not or server is None:
+            yield Check(finding.name, "not applicable", why_not)
+            continue
+        silence: list[str] = []
+        yield _take(server, finding, silence)
+        why_not = silence[0] if silence else ""
+
+
+def _take(server: Server, finding: Finding, silence: list[str]) -> Check:
+    look = server.checks.looks.get(finding.name, finding.look)
+
+    def taken() -> str:
+        if finding.needs_answers and not server.played:
+            raise NotApplicable("no episode was answered to its end")
+        try:
+            return look(server)
+        except ProctorError as error:
+            if finding.name == ANSWERS and isinstance(error, _SILENCE):
+                silence.append("the server stopped answering")
+            raise Broken(text_of(error)) from None
+
+    return judge(finding.name, finding.mend, taken)
+
+
+def _unspoken(what: Examination, error: ProtocolError) -> Report:
+    """The report on a server whose first word is of no dialect."""
+    failed = Check(_HANDSHAKE, "fail", str(error), _HANDSHAKE_MEND)
+    return Report(
+        endpoint=what.endpoint,
+        dialect=what.dialect or "unknown",
+        reason="its first frame is of no dialect",
+        protocol="no known protocol",
+        mapping=None,
+        benchmark="",
+        checks=(failed, *_look(None)),
+    )

@@ -1,0 +1,108 @@
+"""What `proctor bench check-server` looks at in a `qvla.policy_server/1` server: noise and units.
+
+Without a benchmark, observations are those of AXIS, for which the protocol was made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.errors import ProctorError, UnknownNameError
+from proctor.policy.check import Broken
+from proctor.policy.observation import Observation
+from proctor.policy.spec import ActionSpec, BenchmarkSpec, FeatureKind, FeatureSpec
+from proctor.wire.checks.subject import DialectChecks, Server, Terms
+from proctor.wire.chunk_ws.codec import NOISE
+from proctor.wire.chunk_ws.handshake import units_of
+from proctor.wire.noise import noise_tensor
+from proctor.wire.presets import PRESETS
+from proctor.wire.serve_benchmark import ServedBenchmark
+from proctor.wire.websocket.checks import LOOKS, first_answer, talk
+
+_AXIS_SPACE: Final = "axis.joint_velocity_8"
+_AXIS_UNITS: Final = "rad_s"
+_AXIS: Final = ServedBenchmark(
+    BenchmarkSpec(
+        name="axis",
+        suite="heldout",
+        protocol_version="axis-heldout-v1",
+        features=(
+            FeatureSpec("images.exterior", FeatureKind.IMAGE, dtype="uint8", shape=(360, 640, 3)),
+            FeatureSpec("images.left_wrist", FeatureKind.IMAGE, dtype="uint8", shape=(360, 640, 3)),
+            FeatureSpec("state.joints_gripper", FeatureKind.STATE, dtype="float32", shape=(8,)),
+            FeatureSpec("language.instruction", FeatureKind.LANGUAGE),
+        ),
+        action=ActionSpec(_AXIS_SPACE, "7 joint velocities (rad/s), closedness of the gripper", 8),
+        supported_action_representations=(_AXIS_SPACE,),
+        default_action_representation=_AXIS_SPACE,
+    ),
+    {"control_hz": 15.0},
+)
+
+
+def terms(action_space: str | None) -> Terms:
+    """Implements `DialectChecks.terms`."""
+    if action_space not in (None, _AXIS_SPACE):
+        raise UnknownNameError("action space", action_space, (_AXIS_SPACE,))
+    return Terms(_AXIS, PRESETS["qvla"])
+
+
+def look_at_noise(server: Server) -> str:
+    """Whether noise of the handshake's shape is taken, and decides what is answered."""
+    observation = server.episode("noise").observations[0]
+    shape = _noise_shape(server)
+    try:
+        first = _answer(server, observation, noise_tensor(1, shape))
+    except ProctorError as error:
+        raise Broken(f"noise of shape {shape}: {error}{_mixed_up(server, observation)}") from None
+    if not np.array_equal(first, _answer(server, observation, noise_tensor(1, shape))):
+        raise Broken("equal noise and observations are answered differently")
+    if np.array_equal(first, _answer(server, observation, noise_tensor(2, shape))):
+        return f"noise of shape {shape} is taken, and changes nothing: the policy does not sample"
+    return f"noise of shape {shape} is taken, and equal noise gives equal actions"
+
+
+def look_at_units(server: Server) -> str:
+    """Whether the handshake's units are those of the action space; known ones were compared with it."""
+    units = str(server.description.details.get("action_units"))
+    space = server.description.action_representation
+    wanted = _AXIS_UNITS if space == _AXIS_SPACE else units_of(space)
+    if wanted is None:
+        return f"{units}; proctor does not know those of {space}"
+    if units not in (wanted, space):
+        raise Broken(f"action_units is {units!r}; {space} is in {wanted!r}")
+    return units
+
+
+def _noise_shape(server: Server) -> tuple[int, int]:
+    said = server.description.details
+    return int(said["action_horizon"]), int(said["action_dim"])
+
+
+def _answer(server: Server, observation: Observation, noise: NDArray[Any]) -> NDArray[Any]:
+    with talk(server) as said:
+        reply = said.send({**said.message(observation), NOISE: noise})
+    return np.asarray(server.actions_of(reply))
+
+
+def _mixed_up(server: Server, observation: Observation) -> str:
+    """What is added where a server takes noise of the reply's shape in place of its own."""
+    horizon, _ = shape = _noise_shape(server)
+    other = horizon, int(server.description.details["action_dim_out"])
+    if other == shape:
+        return ""
+    try:
+        _answer(server, observation, noise_tensor(1, other))
+    except ProctorError:
+        return ""
+    return f"; it takes {other}: action_dim is the noise's, action_dim_out the reply's"
+
+
+CHECKS: Final = DialectChecks(
+    looks={**LOOKS, "noise": look_at_noise, "action-units": look_at_units},
+    first_answer=first_answer,
+    terms=terms,
+)
