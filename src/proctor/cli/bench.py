@@ -11,6 +11,8 @@ import click
 
 from proctor.benchmarks.registry import find_version, version_ids
 from proctor.cli._arguments import KeyValue, Names
+from proctor.cli._check_lines import echo_checks
+from proctor.cli.check_server import check_server
 from proctor.cli.run import runs_option
 from proctor.errors import UsageError
 from proctor.evaluation.record import Filmed
@@ -20,6 +22,9 @@ from proctor.limits import ACT_TIMEOUT_S
 @click.group()
 def group() -> None:
     """Benchmarks: list, show, verify, freeze, and evaluate a policy on one."""
+
+
+group.add_command(check_server)
 
 
 @group.command(name="list")
@@ -101,10 +106,7 @@ def check_policy(
     definition = find_version(benchmark).definition
     spec = benchmark_spec(definition, suite, privileged=privileged_features(definition))
     findings = check(make_policy(policy, dict(arguments)), spec, checkpoint_path=checkpoint)
-    for finding in findings:
-        click.echo(f"{finding.verdict:<14} {finding.name}: {finding.detail}")
-        if finding.mend:
-            click.echo(f"{'':<14} mend it: {finding.mend}")
+    echo_checks(findings)
     failed = any(finding.verdict == "fail" for finding in findings)
     return ExitCode.CONFORMANCE if failed else ExitCode.COMPLETE
 
