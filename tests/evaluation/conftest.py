@@ -91,6 +91,8 @@ class FakeEnvironment:
         self._success, self._terminates, self._start = set(success), terminates, start
         self._events, self._metrics = tuple(events), dict(metrics or {})
         self.now = 0
+        self.entered: list[tuple[int, int]] = []
+        """Segments that were entered, and after which control step."""
         self.asked: list[tuple[int, frozenset[str]]] = []
         self.applied: list[np.ndarray] = []
         self.raises: dict[int, Exception] = {}
@@ -113,6 +115,10 @@ class FakeEnvironment:
             events=self._events,
             metrics=self._metrics,
         )
+
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, Any]:
+        self.entered.append((number, self.now))
+        return self._observe(observe)
 
     def hold_action(self, last: np.ndarray | None) -> np.ndarray:
         return np.zeros(2, np.float32)

@@ -199,6 +199,41 @@ def test_segments_follow_each_other_at_their_successes_with_fresh_observations(f
     assert record.metrics["segments_passed"] == 2
 
 
+@pytest.mark.parametrize(
+    ("success", "entered"), [("once", [(1, 2)]), ("held", [(1, 4)]), ("at_end", [(1, 6)])]
+)
+def test_the_environment_is_told_when_a_segment_has_ended_as_declared(
+    fakes: Any, success: str, entered: list[tuple[int, int]]
+) -> None:
+    environment = fakes.Environment(success={2, 3, 4, 5, 6})
+    run(fakes, environment, fakes.Session(fakes.still()), fakes.episode(6, 6), success=success, held_steps=3)
+    assert environment.entered == entered
+
+
+def test_no_segment_is_entered_after_one_that_failed(fakes: Any) -> None:
+    environment = fakes.Environment()
+    run(fakes, environment, fakes.Session(fakes.still()), fakes.episode(6, 6))
+    assert environment.entered == []
+
+
+def test_a_segment_begins_with_a_look_at_its_own_goal(fakes: Any) -> None:
+    environment, session = fakes.Environment(success={3}), fakes.Session(fakes.still(4))
+    enter = environment.enter_segment
+
+    def enter_segment(number: int, observe: Any) -> Any:
+        return {name: value + 100 for name, value in enter(number, observe).items()}
+
+    environment.enter_segment = enter_segment
+    run(fakes, environment, session, fakes.episode(6, 6))
+    assert int(session.seen[1].features["state.proprioception"][0]) == 103
+
+
+def test_nothing_is_looked_at_within_a_chunk_of_a_segment_that_may_end(fakes: Any) -> None:
+    environment = fakes.Environment(success={3})
+    run(fakes, environment, fakes.Session(fakes.still(4)), fakes.episode(6, 6))
+    assert environment.observed("state.proprioception")[:2] == [0, 3]
+
+
 def test_a_policy_reset_once_keeps_its_past_across_segments(fakes: Any) -> None:
     session = fakes.Session(fakes.still(2), offsets={"state.proprioception": (-2, 0)})
     run(fakes, fakes.Environment(success={3}), session, fakes.episode(6, 6), policy_reset="episode")

@@ -91,6 +91,23 @@ class HandsOutItsOwn(ToyEnvironment):
         return seen
 
 
+class GoesOnByItself(ToyEnvironment):
+    def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
+        self._segment = 1
+        return super().step(action, observe)
+
+
+class GoesOnUnsaid(ToyEnvironment):
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, Any]:
+        return super().enter_segment(0, observe)
+
+
+class GoesOnWithAStep(ToyEnvironment):
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, Any]:
+        super().enter_segment(number, observe)
+        return self.step(self.hold_action(None), observe).observation
+
+
 class WritesToActions(ToyEnvironment):
     def step(self, action: Any, observe: Collection[str] = ()) -> StepResult:
         action *= 0.5
@@ -137,6 +154,9 @@ PLANTED: list[tuple[type[ToyEnvironment], Callable[[Subject], None], str]] = [
     (CountsEpisodes, kit.begin_is_a_function_of_the_episode, "result of step 1 differs after another"),
     (ShowsTooMuch, kit.observation_is_what_was_asked_for, r"asked for \[\], got"),
     (WrongDtype, kit.observation_is_what_was_asked_for, "state.proprioception is"),
+    (GoesOnByItself, kit.segments_are_entered_when_told, "language.instruction is {.* in the first segment"),
+    (GoesOnUnsaid, kit.segments_are_entered_when_told, "is 'the first' in the second segment"),
+    (GoesOnWithAStep, kit.segments_are_entered_when_told, "state.proprioception changed between"),
     (SeesByLooking, kit.observation_does_not_depend_on_the_chunk, "step 4 of chunk 4"),
     (HandsOutItsOwn, kit.observation_is_a_copy, "after some steps"),
     (WritesToActions, kit.action_is_left_alone, "changed the action"),

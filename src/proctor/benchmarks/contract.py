@@ -8,6 +8,9 @@ Rules every Environment keeps (the conformance kit in `proctor.testing` checks t
 * What will be read is declared before the step. An adapter samples a feature exactly when its upstream
   does, renders nothing that nobody reads, and returns frames bit-identical to those of the upstream
   environment observed at every step.
+* One segment is active: its goal is what `success` speaks of, and what features show. `begin` enters
+  segment 0, `enter_segment` the next, and nothing else does. The rollout calls it once the active segment
+  has ended as a success by the declared meaning, which an environment does not know.
 * Arrays handed out are copies: the environment never writes to them again.
 * After `terminated` only `begin` and `close` may be called. `close` is idempotent.
 * An environment may keep module-level simulator state, so a process holds one lane unless the family
@@ -76,7 +79,7 @@ class StepResult(msgspec.Struct, frozen=True):
     terminated: bool
     """The simulator itself ended the episode; reaching the horizon is the rollout's business."""
     success: bool
-    """The goal holds after this step (momentary; the rollout applies the declared semantics)."""
+    """The active segment's goal holds after this step (momentary; the rollout applies the semantics)."""
     observation: dict[str, FeatureValue]
     """Exactly the features named in `observe`."""
     events: tuple[str, ...] = ()
@@ -96,6 +99,13 @@ class Environment(Protocol):
         """Advance one control step. `action`: (dimension,), dtype and limits already checked.
 
         Raises `InvalidActionError` for numbers that stand for nothing in the lane's representation.
+        """
+        ...
+
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, FeatureValue]:
+        """Make segment `number`, from 1, of the begun episode the active one. No time passes.
+
+        Returns exactly the features named in `observe`, as they are now: they show the new goal.
         """
         ...
 

@@ -127,6 +127,8 @@ class _Rollout:
     def _play(self) -> None:
         success = self._begin()
         for number, segment in enumerate(self.episode.segments):
+            if number > 0:
+                self._enter_segment(number)
             self._begin_segment(number, segment, success=success and number == 0)
             while self._goes_on():
                 self._take_turns()
@@ -148,6 +150,14 @@ class _Rollout:
         self.latest = reset.observation
         self.recording.add(0, reset.observation)
         return reset.success
+
+    def _enter_segment(self, number: int) -> None:
+        """Turn the environment to the next goal, and look at it anew."""
+        self._enter("step")
+        observation = self.environment.enter_segment(number, self.sensed)
+        check_observation(observation, self.sensed, self.declared)
+        self.latest = observation
+        self.history.add(self.tally.steps, observation)
 
     def _begin_segment(self, number: int, segment: Segment, *, success: bool) -> None:
         start = self.tally.steps
@@ -235,10 +245,10 @@ class _Rollout:
 
     def _read_after(self, step: int, boundary: int) -> frozenset[str]:
         """What will be read of the state after control step number `step`."""
-        if self.is_last_segment:
+        if self.is_last_segment or self.definition.policy_reset == "segment":
             needed = self.history.needed(step, boundary, self.segment_end)
         else:
-            # Any step may reach the goal, and then the next segment begins with this observation.
+            # Any step may end the segment, and the next one's inferences reach back from there.
             needed = self.sensed
         return needed | self.recording.wanted(step)
 

@@ -22,15 +22,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from proctor.benchmarks.contract import Environment, Episode, Family, Reset, StepResult
+from proctor.benchmarks.contract import Environment, Episode, Family, Reset, Segment, StepResult
 from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition, TaskDefinition
 from proctor.benchmarks.registry import find_family
 from proctor.benchmarks.spec import find_action
 from proctor.benchmarks.version import BenchmarkVersion, load_version
 from proctor.errors import InvalidActionError, UnknownNameError
 from proctor.policy import FeatureValue
+from proctor.policy.spec import PRIVILEGED
 
 STEPS: Final = 20
 """Control steps a check drives an environment for: a multiple of every chunk length compared."""
@@ -116,6 +118,28 @@ def observation_is_what_was_asked_for(subject: Subject) -> None:
             _require_features(subject, environment.begin(episode, names).observation, names)
             action = subject.actions(environment)[0]
             _require_features(subject, environment.step(action, names).observation, names)
+
+
+def segments_are_entered_when_told(subject: Subject) -> None:
+    """Only `enter_segment` turns to the next segment, with its own instruction, and no time passes in it."""
+    first, second = Segment("the first", STEPS), Segment("the second", STEPS)
+    episode = replace(subject.episodes[0], segments=(first, second))
+    names = [feature.name for feature in subject.features]
+    texts = [feature.name for feature in subject.features if feature.kind == "language"]
+    with subject.environment() as environment:
+        environment.begin(episode, ())
+        steps = [environment.step(action, names) for action in subject.actions(environment)]
+        seen = environment.enter_segment(1, names)
+        again = environment.begin(episode, names).observation
+    _require_features(subject, seen, names)
+    for name in texts:
+        spoken = {result.observation[name] for result in steps} | {again[name]}
+        _require(spoken == {first.instruction}, f"{name} is {spoken} in the first segment")
+        _require(seen[name] == second.instruction, f"{name} is {seen[name]!r} in the second segment")
+    for feature in subject.features:
+        if feature.kind == "state" and not feature.name.startswith(PRIVILEGED):
+            before, after = steps[-1].observation[feature.name], seen[feature.name]
+            _require(np.array_equal(before, after), f"{feature.name} changed between two segments")
 
 
 def observation_does_not_depend_on_the_chunk(subject: Subject) -> None:
@@ -260,6 +284,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     seeds_matter,
     starts_are_the_recorded_ones,
     observation_is_what_was_asked_for,
+    segments_are_entered_when_told,
     unknown_features_are_refused,
     observation_does_not_depend_on_the_chunk,
     observation_is_a_copy,

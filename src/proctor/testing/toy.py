@@ -9,7 +9,7 @@ The field is the square [-1, 1]², x to the right, y up. An action is a velocity
     reach   the mass is within `RADIUS` of the goal
     park    the same, slower than `PARKED` per second
     cliff   `reach`, but leaving the field ends the episode instead of being stopped at the wall
-    tour    two segments, one goal each; the second begins where the first was reached
+    tour    two segments, one goal each; the second begins where the first ended
 
 `BenchmarkDefinition.settings` may hold `step_s` (seconds every step takes, 0 by default) and `faults`, a list
 of tables {kind, task, index, step, marker}: at that step of that episode (step 0 is `begin`) the environment
@@ -103,8 +103,8 @@ class ToyEnvironment:
         self._episode, self._segment, self._step = episode, 0, 0
         self._position, self._velocity, self._goals = state[:2], state[2:4], state[4:].reshape(-1, 2)
         self._suffer()
-        success = self._advance_on_success()
-        return Reset(observation=self._observe(observe), initial_state=state.copy(), success=success)
+        observation = self._observe(observe)
+        return Reset(observation=observation, initial_state=state.copy(), success=self._succeeds())
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
         """Move for one period. `action`: (2,) velocity in field units per second."""
@@ -117,15 +117,19 @@ class ToyEnvironment:
         wanted = self._position + PERIOD * self._velocity
         self._position = np.clip(wanted, -1.0, 1.0)
         outside = bool(np.any(wanted != self._position))
-        distance = self._distance()
-        success = self._advance_on_success()
         return StepResult(
             terminated=outside and self._task.id == "cliff",
-            success=success,
+            success=self._succeeds(),
             observation=self._observe(observe),
             events=("touched the wall",) if outside else (),
-            metrics={"distance": distance},
+            metrics={"distance": self._distance()},
         )
+
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, FeatureValue]:
+        """Turn to the goal of segment `number`."""
+        self._refuse_unknown(observe)
+        self._segment = number
+        return self._observe(observe)
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
         """Stand still."""
@@ -138,12 +142,9 @@ class ToyEnvironment:
     def _distance(self) -> float:
         return float(np.linalg.norm(self._position - self._goals[self._segment]))
 
-    def _advance_on_success(self) -> bool:
+    def _succeeds(self) -> bool:
         slow = self._task.id != "park" or float(np.linalg.norm(self._velocity)) < PARKED
-        success = self._distance() < RADIUS and slow
-        if success and self._segment + 1 < len(self._goals):
-            self._segment += 1
-        return success
+        return self._distance() < RADIUS and slow
 
     def _observe(self, names: Collection[str]) -> dict[str, FeatureValue]:
         return {name: _SENSORS[name](self) for name in names}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from proctor.actions.xvla_ee import LEGACY, PHYSICAL
 from proctor.benchmarks.aloha.commands import commands_for, end_effector_state
 from proctor.benchmarks.aloha.scenes import find_scene, make_control, reset
-from proctor.benchmarks.contract import Episode, Reset, StepResult
+from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
 from proctor.benchmarks.definition import (
     ActionDefinition,
     BenchmarkDefinition,
@@ -46,6 +46,7 @@ class AlohaEnvironment:
         self._render = definition.render
         self._commands = commands_for(action.representation, definition.settings.get("inverse_kinematics"))
         self._samplers = {feature.name: self._sampler(feature) for feature in definition.features}
+        self._segments: tuple[Segment, ...] = ()
         self._instruction = task.instruction
         self._best_reward = 0
         self._closed = False
@@ -58,6 +59,7 @@ class AlohaEnvironment:
         """
         refuse_predicates(episode)
         samplers = self._chosen(observe)
+        self._segments = episode.segments
         self._instruction = episode.segments[0].instruction
         self._best_reward = 0
         reset(self._loop, self._scene, episode.seed)
@@ -87,6 +89,12 @@ class AlohaEnvironment:
             events=command.events,
             metrics={"best_reward": float(self._best_reward), **command.metrics},
         )
+
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, FeatureValue]:
+        """Say the next instruction; the goal is the task's in every segment."""
+        samplers = self._chosen(observe)
+        self._instruction = self._segments[number].instruction
+        return {name: sample() for name, sample in samplers.items()}
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
         """The last targets again; before the first action, the robot where it is."""

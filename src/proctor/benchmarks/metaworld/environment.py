@@ -9,7 +9,7 @@ import numpy as np
 from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
 from numpy.typing import NDArray
 
-from proctor.benchmarks.contract import Episode, Reset, StepResult
+from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
 from proctor.benchmarks.definition import (
     ActionDefinition,
     BenchmarkDefinition,
@@ -53,6 +53,7 @@ class MetaworldEnvironment:
         self._frames = Frames(self._upstream.model, images, definition.render)
         self._pristine = Pristine(self._upstream)
         self._samplers = {feature.name: self._sampler(feature) for feature in definition.features}
+        self._segments: tuple[Segment, ...] = ()
         self._instruction = task.instruction
         self._observation: NDArray[np.float64] = np.zeros(0)
         self._closed = False
@@ -66,6 +67,7 @@ class MetaworldEnvironment:
         refuse_predicates(episode)
         upstream = self._upstream
         self._pristine.restore()
+        self._segments = episode.segments
         self._instruction = episode.segments[0].instruction
         upstream.seeded_rand_vec, upstream._freeze_rand_vec = True, False
         upstream.seed(episode.seed)
@@ -85,6 +87,11 @@ class MetaworldEnvironment:
             observation=self._observe(observe),
             metrics={name: float(info[name]) for name in METRICS},
         )
+
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, FeatureValue]:
+        """Say the next instruction; the goal is the task's in every segment."""
+        self._instruction = self._segments[number].instruction
+        return self._observe(observe)
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
         """No displacement, the gripper as it was last commanded; open before the first action."""
