@@ -80,6 +80,10 @@ class TestBytes:
         assert (got.dtype, got.shape) == (sent.dtype, sent.shape)
         assert got.flags.writeable
 
+    def test_a_scalar_beyond_its_dtype_is_infinite(self) -> None:
+        scalar = {b"__npgeneric__": True, b"data": 1e300, b"dtype": "<f4"}
+        assert decode(raw({"x": scalar}))["x"] == np.float32("inf")
+
     @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "f8"])
     def test_every_scalar_comes_back(self, kind: str) -> None:
         scalar = np.dtype(kind).type(1)

@@ -163,7 +163,8 @@ def _scalar(fields: dict[bytes, msgspec.Raw], where: str) -> np.generic:
     number = _typed(_number, _field(fields, b"data", where), where)
     try:
         kind = decode_numpy_array(dtype, (0,), b"").dtype
-        scalar: np.generic = kind.type(number)
+        with np.errstate(over="ignore"):  # beyond its largest, a float is infinite
+            scalar: np.generic = kind.type(number)
     except (ProtocolError, OverflowError, ValueError) as error:
         raise ProtocolError(f"{where}: {error}") from None
     return scalar

@@ -123,6 +123,7 @@ def test_other_paths_are_none(path: str) -> None:
         ({"max_steps": 0}, "max_steps"),
         ({"instruction": "x" * 5000}, "instruction"),
         ({"policy_seed": -1}, "policy_seed"),
+        ({"policy_seed": 2**63}, "policy_seed"),
         ({"control_hz": 0}, "control_hz"),
         ({"benchmark": None}, "benchmark"),
     ],

@@ -71,3 +71,13 @@ def test_nothing_is_sent_after_a_close(other: Other) -> None:
     connection.close(1001, "again")
     connection.abort()
     connection.abort()
+
+
+def test_what_follows_a_handshake_unanswered_and_is_no_websocket_ends_it() -> None:
+    mine, theirs = socket.socketpair()
+    connection = Connection(mine, Guard(), b"", max_bytes=1 << 20, full=False)
+    with theirs:
+        theirs.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\xff garbage")
+        with pytest.raises(EOFError):
+            connection.serve(select.POLLIN)
+    connection.abort()

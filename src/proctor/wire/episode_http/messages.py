@@ -11,6 +11,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from proctor.policy.seeds import SEED_MAX
+
 INIT_PATH: Final = "/episode/init"
 
 Text = Annotated[str, Meta(max_length=4096)]
@@ -32,7 +34,7 @@ class InitRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     instruction: Text
     action_space: Text = ""
     """Name of the action representation; empty where an older client does not send it."""
-    policy_seed: Annotated[int, Meta(ge=0)] | None = None
+    policy_seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] | None = None
     """proctor's addition: the policy's own seed for this episode, below 2**63."""
     control_hz: Annotated[float, Meta(gt=0)] | None = None
     """proctor's addition: control steps per simulated second."""

@@ -183,6 +183,8 @@ class Connection:
             messages.append(message)
 
     def _answer(self, request: Request) -> None:
+        if self._protocol.eof_sent:
+            raise EOFError  # what came in the same breath was no WebSocket, and ended the conversation
         response = self._refusal(request) or self._protocol.accept(request)
         self._protocol.send_response(response)
         if self._protocol.state is OPEN:
@@ -230,6 +232,8 @@ class Connection:
             # other side can read our last message before it learns that nobody listens any more.
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(self._socket, socket.SHUT_WR)
+            if "opening" in self._since:
+                raise EOFError  # a request that was turned away has been read, and nothing follows it
 
 
 def _authorization(request: Request) -> str | None:
