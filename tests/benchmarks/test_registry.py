@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from proctor.benchmarks.registry import find_family, find_version, version_ids
+from proctor.benchmarks.registry import find_family, find_version, hidden_by, version_ids
+from proctor.benchmarks.version import load_version
 from proctor.errors import UnknownNameError
 from proctor.testing.toy_versions import write_toy_version
 
@@ -32,6 +34,33 @@ def test_the_working_directory_comes_first(tmp_path: Path, monkeypatch: pytest.M
     write_toy_version(tmp_path / "conf" / "benchmarks", version_id="aloha-sim-v1")
     monkeypatch.chdir(tmp_path)
     assert find_version("aloha-sim-v1").definition.family == "toy"
+
+
+def test_a_version_that_hides_another_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_toy_version(tmp_path / "conf" / "benchmarks", version_id="aloha-sim-v1")
+    monkeypatch.chdir(tmp_path)
+    version = find_version("aloha-sim-v1")
+    find_version("aloha-sim-v1")
+    hidden = hidden_by(version)
+    assert hidden is not None
+    assert load_version(hidden).definition.family == "aloha"
+    assert caplog.messages == [
+        f"benchmark aloha-sim-v1 is the one in {version.directory}; it differs from the one it hides,"
+        f" in {hidden}"
+    ]
+
+
+def test_a_copy_of_a_version_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shipped = find_version("aloha-sim-v1").directory
+    assert shipped is not None
+    shutil.copytree(shipped, tmp_path / "conf" / "benchmarks" / "aloha-sim-v1")
+    monkeypatch.chdir(tmp_path)
+    assert hidden_by(find_version("aloha-sim-v1")) is None
+    assert caplog.messages == []
 
 
 def test_an_unknown_version_names_the_nearest() -> None:

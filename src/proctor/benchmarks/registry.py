@@ -1,19 +1,23 @@
 """Finds benchmark versions and simulator families by name.
 
-Versions lie in `conf/benchmarks/` of the working directory, then in the one that comes with proctor. Families
-are the built-in ones, then those of installed packages (entry point group `proctor.benchmarks`); none is
-imported before it is asked for.
+Versions lie in `conf/benchmarks/` of the working directory, then in the one that comes with proctor; of two
+with one id the first is used, with a warning where they differ. Families are the built-in ones, then those of
+installed packages (entry point group `proctor.benchmarks`); none is imported before it is asked for.
 """
 
 from __future__ import annotations
 
+import functools
+import logging
 from pathlib import Path
 from typing import Final, cast
 
 from proctor.benchmarks.contract import Family
 from proctor.benchmarks.version import DEFINITION_FILE, BenchmarkVersion, load_version
-from proctor.errors import UnknownNameError
+from proctor.errors import BenchmarkFault, UnknownNameError, UsageError
 from proctor.plugins import Plugins
+
+_log = logging.getLogger(__name__)
 
 FAMILIES: Final = Plugins(
     what="benchmark family",
@@ -39,14 +43,47 @@ def version_ids() -> list[str]:
 
 
 def find_version(version_id: str) -> BenchmarkVersion:
-    """Load the version with this id. Raises `UnknownNameError` naming the nearest one."""
+    """Load the version with this id; warns, once, of another that it hides.
+
+    Raises `UnknownNameError` naming the nearest one.
+    """
     known = version_ids()
     if version_id not in known:
         raise UnknownNameError("benchmark", version_id, known)
-    directory = next(
-        root / version_id for root in search_path() if (root / version_id / DEFINITION_FILE).is_file()
-    )
-    return load_version(directory)
+    first, *_ = _directories(version_id)
+    version = load_version(first)
+    if hidden := hidden_by(version):
+        _warn(
+            f"benchmark {version_id} is the one in {first}; it differs from the one that it hides, in {hidden}"
+        )
+    return version
+
+
+def hidden_by(version: BenchmarkVersion) -> Path | None:
+    """Directory of a version with the same id and other content that this one, where it is found, hides."""
+    for directory in _directories(version.definition.id):
+        if directory != version.directory and _hash(directory) != version.hash:
+            return directory
+    return None
+
+
+def _directories(version_id: str) -> list[Path]:
+    """Where versions with this id lie, the one that wins first."""
+    places = (root / version_id for root in search_path())
+    return [place for place in places if (place / DEFINITION_FILE).is_file()]
+
+
+def _hash(directory: Path) -> str | None:
+    """None for files that are no version."""
+    try:
+        return load_version(directory).hash
+    except (UsageError, BenchmarkFault):
+        return None
+
+
+@functools.cache
+def _warn(text: str) -> None:
+    _log.warning("%s", text)
 
 
 def find_family(name: str) -> Family:
