@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from proctor.benchmarks.freezing import freeze
 from proctor.cli.root import root
 from proctor.errors import UnknownNameError, UsageError
+from proctor.testing.toy_versions import write_toy_version
 
 POLICY = str(Path(__file__).parents[2] / "examples" / "policies" / "hold_still.py") + ":HoldStill"
 
@@ -32,6 +34,33 @@ def test_list_has_a_line_per_version() -> None:
 def test_show_names_features_actions_and_tasks() -> None:
     page = invoke("bench", "show", "aloha-sim-v1")
     assert all(name in page for name in ("state.joints", "joint_abs_14", "transfer-cube", "insertion"))
+
+
+def test_show_prints_the_name_that_a_policy_declares() -> None:
+    assert "supported_benchmarks=('aloha',)" in invoke("bench", "show", "aloha-sim-v1")
+
+
+class TestAVersionThatIsNotAsItShouldBe:
+    @pytest.fixture
+    def directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.chdir(tmp_path)
+        version = write_toy_version(tmp_path / "conf" / "benchmarks", episodes=1)
+        assert version.directory is not None
+        return version.directory
+
+    def test_changed_after_it_was_frozen(self, directory: Path) -> None:
+        freeze(directory)
+        file = directory / "benchmark.toml"
+        file.write_text(file.read_text() + "# more")
+        assert invoke("bench", "show", "toy-v1").startswith("toy-v1 · CHANGED · ")
+        (line,) = [line for line in invoke("bench", "list").splitlines() if line.startswith("toy-v1")]
+        assert line.split()[1] == "CHANGED"
+
+    def test_a_broken_one_does_not_hide_the_others(self, directory: Path) -> None:
+        (directory / "benchmark.toml").write_text("id = 3")
+        lines = invoke("bench", "list").splitlines()
+        assert any(line.startswith("toy-v1") and " broken " in line and "id" in line for line in lines)
+        assert any(line.startswith("metaworld-mt10-v1") for line in lines)
 
 
 def test_verify_prints_status_and_hash() -> None:

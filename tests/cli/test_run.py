@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,23 @@ def test_an_unfinished_run_is_listed_with_its_episodes(unfinished: Path) -> None
     assert invoke("run", "list", "--runs", str(unfinished.parent)).split(maxsplit=2) == [
         "r",
         "unfinished",
-        "1 episodes so far\n",
+        "toy-v1               1 of 8 episodes\n",
     ]
+
+
+def test_a_run_that_goes_on_is_called_running(unfinished: Path) -> None:
+    with (unfinished / ".launch.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert " running " in invoke("run", "list", "--runs", str(unfinished.parent))
+        page = invoke("run", "show", "r", "--runs", str(unfinished.parent))
+    assert page.startswith("r on toy-v1: running\n")
+    assert "go on with" not in page
+
+
+def test_the_command_that_goes_on_is_the_one_that_started_it(unfinished: Path) -> None:
+    (unfinished / ".launch.lock").write_text('["proctor", "bench", "eval", "toy-v1", "--policy", "m:C"]')
+    page = invoke("run", "show", "r", "--runs", str(unfinished.parent))
+    assert page.endswith("go on with: proctor bench eval toy-v1 --policy m:C --run r --resume\n")
 
 
 def test_an_unfinished_run_shows_what_there_is_and_how_to_go_on(unfinished: Path) -> None:

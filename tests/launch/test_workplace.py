@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UsageError
-from proctor.launch.workplace import make_workplace, run_directory, socket_directory
+from proctor.launch.workplace import last_launch, make_workplace, run_directory, socket_directory
 
 
 class TestRunDirectory:
@@ -49,6 +49,19 @@ class TestRunDirectory:
             run_directory(tmp_path / "a", resume=False),
         ):
             pass
+
+    def test_who_launched_it_is_known_while_it_runs_and_after(self, tmp_path: Path) -> None:
+        place = tmp_path / "a"
+        with run_directory(place, resume=False, command=("proctor", "x")):
+            with pytest.raises(UsageError), run_directory(place, resume=False, command=("proctor", "y")):
+                pass
+            assert last_launch(place) == (("proctor", "x"), True)
+        assert last_launch(place) == (("proctor", "x"), False)
+
+    @pytest.mark.parametrize("content", ["", "no JSON"])
+    def test_who_launched_it_may_not_be_known(self, tmp_path: Path, content: str) -> None:
+        (tmp_path / ".launch.lock").write_text(content)
+        assert last_launch(tmp_path) == ((), False)
 
 
 class TestSocketDirectory:

@@ -11,10 +11,10 @@ import click
 
 from proctor.benchmarks.registry import find_version, version_ids
 from proctor.cli._arguments import KeyValue, Names
-from proctor.cli._check_lines import echo_checks
+from proctor.cli.check_policy import check_policy
 from proctor.cli.check_server import check_server
 from proctor.cli.run import runs_option
-from proctor.errors import UsageError
+from proctor.errors import UsageError, VersionChangedError
 from proctor.evaluation.record import Filmed
 from proctor.limits import ACT_TIMEOUT_S
 
@@ -24,17 +24,27 @@ def group() -> None:
     """Benchmarks: list, show, verify, freeze, and evaluate a policy on one."""
 
 
+group.add_command(check_policy)
 group.add_command(check_server)
 
 
 @group.command(name="list")
 def list_() -> None:
     """List every benchmark version, one line each."""
+    from proctor.cli._version_page import status_of
+
     for name in version_ids():
-        version = find_version(name)
+        try:
+            version = find_version(name)
+        except VersionChangedError as error:
+            click.echo(f"{name:<20} CHANGED {error}")
+            continue
+        except UsageError as error:
+            click.echo(f"{name:<20} broken  {error}")
+            continue
         definition = version.definition
         size = f"{len(definition.tasks)} tasks, {len(version.episodes)} episodes"
-        click.echo(f"{name:<20} {version.status:<7} {size:<26} {definition.title}")
+        click.echo(f"{name:<20} {status_of(version):<7} {size:<26} {definition.title}")
 
 
 @group.command()
@@ -86,29 +96,6 @@ def spec(benchmark: str, suite: str | None, representation: str | None) -> None:
 
     told = benchmark_spec(find_version(benchmark).definition, suite, representation=representation)
     click.echo(json.dumps(told.to_dict(), indent=1))
-
-
-@group.command(name="check-policy")
-@click.argument("policy", metavar="FILE.py:CLASS|MODULE:CLASS")
-@click.option("--benchmark", required=True, help="Version whose contract the policy is held to.")
-@click.option("--suite", help="Named subset; the version's first by default.")
-@click.option("--checkpoint", default="", help="Passed to load().")
-@click.option("--policy-arg", "arguments", type=KeyValue(), multiple=True, help="Constructor argument.")
-def check_policy(
-    policy: str, benchmark: str, suite: str | None, checkpoint: str, arguments: tuple[tuple[str, Any], ...]
-) -> int:
-    """Examine a policy class without a simulator, before hours are spent on it."""
-    from proctor.benchmarks.spec import benchmark_spec, privileged_features
-    from proctor.launch.exit_codes import ExitCode
-    from proctor.policy.check import check_policy as check
-    from proctor.policy.loading import make_policy
-
-    definition = find_version(benchmark).definition
-    spec = benchmark_spec(definition, suite, privileged=privileged_features(definition))
-    findings = check(make_policy(policy, dict(arguments)), spec, checkpoint_path=checkpoint)
-    echo_checks(findings)
-    failed = any(finding.verdict == "fail" for finding in findings)
-    return ExitCode.CONFORMANCE if failed else ExitCode.COMPLETE
 
 
 @group.command(name="eval")

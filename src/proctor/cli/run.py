@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from proctor.results import closing_text, find_run, list_runs, load_results
+from proctor.results import RunListing, closing_text, find_run, list_runs, load_results
 
 runs_option = click.option(
     "--runs",
@@ -31,7 +31,15 @@ def list_(root: Path) -> None:
     if not listings:
         click.echo(f"no runs in {root}")
     for run in listings:
-        click.echo(f"{run.name:<24} {run.state:<11} {run.benchmark:<20} {run.text}".rstrip())
+        click.echo(f"{run.name:<24} {_line(run)}".rstrip())
+
+
+def _line(run: RunListing) -> str:
+    if run.state == "unfinished":
+        from proctor.launch.unfinished import unfinished_line
+
+        return unfinished_line(run.directory)
+    return f"{run.state:<11} {run.benchmark:<20} {run.text}"
 
 
 @group.command()

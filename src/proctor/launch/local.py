@@ -30,7 +30,7 @@ from proctor.launch.coordinating import Coordinator, coordinating
 from proctor.launch.interrupts import BY_THE_USER, Interrupts
 from proctor.launch.lanes import Lane
 from proctor.launch.planning import EvaluationPlan
-from proctor.launch.policies import policy_record
+from proctor.launch.policies import policy_record, shown_command
 from proctor.launch.replicas import Replica, prepare_all, served
 from proctor.launch.request import Callbacks
 from proctor.launch.servers import make_server
@@ -75,7 +75,8 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
     phases, policy = Phases(), policy_record(plan.source, plan.request.checkpoint)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        stack.enter_context(run_directory(plan.directory, resume=plan.request.resume))
+        command = shown_command(plan.request.command)
+        stack.enter_context(run_directory(plan.directory, resume=plan.request.resume, command=command))
         wire = wire_of(plan)
         with phases.measured("environment"):
             workplace = make_workplace(plan.definition.environment, plan.directory, callbacks.say)

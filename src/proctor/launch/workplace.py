@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,8 +63,10 @@ def check_run(directory: Path, *, resume: bool) -> None:
 
 
 @contextmanager
-def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
+def run_directory(directory: Path, *, resume: bool, command: Sequence[str] = ()) -> Iterator[None]:
     """Make the run's directory, or find it, and be its only launcher while the block lasts.
+
+    `command`, without secrets, is kept for whoever finds the run unfinished.
 
     Raises UsageError for a run that exists, for one to resume that does not, for one that is running, and for
     a place that cannot be written.
@@ -71,7 +74,7 @@ def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
     check_run(directory, resume=resume)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock_file = (directory / LOCK_FILE).open("w")
+        lock_file = (directory / LOCK_FILE).open("a")
     except OSError as error:
         raise UsageError(f"run directory {directory} cannot be written: {error.strerror}") from None
     with lock_file as lock:
@@ -79,7 +82,26 @@ def run_directory(directory: Path, *, resume: bool) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(f"run {directory.name!r} is being run by another process") from None
+        lock.truncate(0)
+        lock.write(json.dumps(list(command)))
+        lock.flush()
         yield
+
+
+def last_launch(directory: Path) -> tuple[tuple[str, ...], bool]:
+    """The command that launched a run last, empty where it is not known, and whether it is running now."""
+    try:
+        with (directory / LOCK_FILE).open() as lock:
+            words = lock.read()
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                running = True
+            else:
+                running = False
+        return tuple(json.loads(words or "[]")), running
+    except (OSError, ValueError):
+        return (), False
 
 
 @contextmanager

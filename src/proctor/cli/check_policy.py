@@ -1,0 +1,51 @@
+"""`proctor bench check-policy`: examine a policy class before hours are spent on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from proctor.cli._arguments import KeyValue
+
+
+@click.command(name="check-policy")
+@click.argument("policy", metavar="FILE.py:CLASS|MODULE:CLASS")
+@click.option("--benchmark", required=True, help="Version whose contract the policy is held to.")
+@click.option("--suite", help="Named subset; the version's first by default.")
+@click.option("--checkpoint", default="", help="Passed to load().")
+@click.option("--policy-arg", "arguments", type=KeyValue(), multiple=True, help="Constructor argument.")
+@click.option("--policy-python", metavar="PATH|env:NAME", help="Interpreter to run the policy in.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True,
+    help="Seconds for one check, load() included.",
+)  # fmt: skip
+def check_policy(
+    policy: str,
+    benchmark: str,
+    suite: str | None,
+    checkpoint: str,
+    arguments: tuple[tuple[str, Any], ...],
+    policy_python: str | None,
+    timeout: float,
+) -> int:
+    """Examine a policy class without a simulator, in a process of its own.
+
+    \b
+    Exit status: 0 all checks passed, 2 usage, 4 the policy could not be made or its process ended,
+    6 a check failed.
+    """
+    from proctor.benchmarks.registry import find_version
+    from proctor.cli._check_lines import echo_checks
+    from proctor.launch.policy_check import examine_policy
+
+    return examine_policy(
+        policy,
+        find_version(benchmark).definition,
+        suite=suite,
+        args=dict(arguments),
+        python=policy_python,
+        checkpoint=checkpoint,
+        timeout_s=timeout,
+        tell=lambda check: echo_checks([check]),
+    )
