@@ -53,9 +53,7 @@ def find_version(version_id: str) -> BenchmarkVersion:
     first, *_ = _directories(version_id)
     version = load_version(first)
     if hidden := hidden_by(version):
-        _warn(
-            f"benchmark {version_id} is the one in {first}; it differs from the one that it hides, in {hidden}"
-        )
+        _warn(f"benchmark {version_id} is the one in {first}; it differs from the one it hides, in {hidden}")
     return version
 
 
