@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proctor.errors import UsageError
+from proctor.errors import UnknownNameError, UsageError
+from proctor.policy.named_benchmarks import benchmark_names
 from proctor.wire.serve_benchmark import ServedBenchmark, resolve_without_versions
 from proctor.wire.serve_command import main
 
@@ -20,6 +21,9 @@ def resolve_version(name: str, suite: str | None, representation: str | None) ->
     from proctor.benchmarks.spec import benchmark_spec
 
     if name not in version_ids():
+        known = (*version_ids(), *benchmark_names(), "FILE.json")
+        if name not in known and not name.endswith(".json"):
+            raise UnknownNameError("benchmark", name, known)
         return resolve_without_versions(name, suite, representation)
     try:
         definition = find_version(name).definition

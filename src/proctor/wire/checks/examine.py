@@ -25,10 +25,7 @@ from proctor.wire.checks.report import Report
 from proctor.wire.checks.subject import DialectChecks, Server, Terms
 from proctor.wire.checks.table import ANSWERS, TABLE, Finding
 from proctor.wire.choice import choose_wire
-from proctor.wire.detection import detect
 from proctor.wire.dialect import Access
-from proctor.wire.dialects import find_dialect
-from proctor.wire.endpoint import parse_endpoint
 from proctor.wire.mapping import Mapping
 from proctor.wire.opening import Wire, prepare
 from proctor.wire.serve_benchmark import ServedBenchmark
@@ -83,20 +80,19 @@ def check_server(what: Examination) -> Report:
 
 
 def _choose(what: Examination) -> tuple[Wire, ServedBenchmark, DialectChecks]:
-    address = parse_endpoint(what.endpoint)
-    name, reason = (what.dialect, "as --dialect says") if what.dialect else detect(address, what.access)
-    checks = checks_of(find_dialect(name).name)
+    wire = choose_wire(what.endpoint, dialect=what.dialect, mapping=what.mapping, access=what.access)
+    checks = checks_of(wire.dialect)
     own = _own_terms(checks, what)
-    mapping = what.mapping or (None if own is None else own.mapping)
+    mapping = own.mapping if own is not None and what.mapping is None else wire.mapping
     if mapping is not None and what.action_space is not None:
         mapping = _of_space(mapping, what.action_space)
-    wire = choose_wire(what.endpoint, dialect=name, mapping=mapping, access=what.access)
+    wire = replace(wire, mapping=mapping)
     if what.find_benchmark is not None:
-        space = what.action_space or (wire.mapping.action_representation if wire.mapping else None)
-        return replace(wire, reason=reason), what.find_benchmark(space), checks
+        space = what.action_space or (mapping.action_representation if mapping else None)
+        return wire, what.find_benchmark(space), checks
     if own is None:
-        raise UsageError(f"{name} ({reason}) says nothing about observations: --benchmark ID")
-    return replace(wire, reason=reason), own.benchmark, checks
+        raise UsageError(f"{wire.dialect} ({wire.reason}) says nothing about observations: --benchmark ID")
+    return wire, own.benchmark, checks
 
 
 def _own_terms(checks: DialectChecks, what: Examination) -> Terms | None:
