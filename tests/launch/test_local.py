@@ -54,9 +54,10 @@ def kill_one(module: str) -> Callable[[], None]:
 
 
 class TestOneNumber:
-    def test_for_any_number_of_workers_and_replicas(self, evaluate_toy: Evaluate) -> None:
+    def test_for_any_number_of_workers_and_replicas(self, evaluate_toy: Evaluate, finished: Finished) -> None:
         results = evaluate_toy(workers=4, replicas=2)
         assert results.outcome_hash == EXPECTED_HASH
+        assert results.actions_hash == finished.results.actions_hash is not None
         assert {record.policy_replica for record in results.records} == {"replica-0", "replica-1"}
 
     @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from proctor.evaluation.record import EpisodeRecord, Outcome
-from proctor.results.hashes import conditions_hash, outcome_hash
+from proctor.results.hashes import actions_hash, conditions_hash, outcome_hash
 from proctor.results.run_record import RunRecord
 
 MakeRecord = Callable[..., EpisodeRecord]
@@ -133,3 +133,28 @@ def test_a_process_files_digest_stands_for_its_path(run: RunRecord) -> None:
 def test_a_value_that_is_not_finite_is_refused(run: RunRecord) -> None:
     with pytest.raises(ValueError, match="JSON"):
         conditions_hash(replace(run, settings=replace(run.settings, act_timeout_s=float("inf"))))
+
+
+def test_actions_hash_is_sha256_over_the_documented_text(make_record: MakeRecord) -> None:
+    text = '{"episodes":[["lift",0,0,1000,"aa"],["stack",1,0,1001,"bb"]],"schema":"proctor/actions/1"}'
+    records = [
+        make_record("stack", 1, "failure", actions_sha256="bb"),
+        make_record("lift", 0, actions_sha256="aa"),
+    ]
+    assert actions_hash(records) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_actions_tell_two_policies_apart_that_both_fail_at_the_horizon(make_record: MakeRecord) -> None:
+    one, other = (make_record("lift", 0, "failure", actions_sha256=digest) for digest in ("aa", "bb"))
+    assert outcome_hash([one]) == outcome_hash([other])
+    assert actions_hash([one]) != actions_hash([other])
+
+
+def test_records_without_a_digest_of_their_actions_have_no_actions_hash(make_record: MakeRecord) -> None:
+    assert actions_hash([]) is None
+    assert actions_hash([make_record("lift", 0, actions_sha256="aa"), make_record("lift", 1)]) is None
+
+
+def test_other_files_of_a_process_file_are_a_condition(run: RunRecord) -> None:
+    files = replace(run, policy=replace(run.policy, files_sha256={"serve.py": "ab" * 32}))
+    assert conditions_hash(files) != conditions_hash(run)
