@@ -102,7 +102,7 @@ CLOSE_TIMEOUT_S: Final = 1.0
 """Seconds the other side of a WebSocket has to answer that it closes too. Who does not is left."""
 
 MAX_REFUSALS: Final = 64
-"""Connections over MAX_CONNECTIONS that a WebSocket server still tells so. More are closed without a word."""
+"""Connections over MAX_CONNECTIONS that a WebSocket server hears out to tell them so. More are just closed."""
 
 # --- policy ----------------------------------------------------------------------------------------
 LOAD_TIMEOUT_S: Final = 900.0

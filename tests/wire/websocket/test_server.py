@@ -302,6 +302,15 @@ class TestPatience:
             assert first.recv(12) == b"HTTP/1.1 200"
 
 
+    def test_who_has_asked_already_is_told_even_then(self) -> None:
+        ours, theirs = socket.socketpair()
+        theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        server_module._turn_away(ours)
+        assert theirs.recv(100).startswith(b"HTTP/1.1 503")
+        assert theirs.recv(100) == b""
+        theirs.close()
+
+
 class TestClosing:
     def test_clients_are_told_and_nothing_is_left(self, serve_over: ServeOver, probe: ProbePolicy) -> None:
         before = threading.active_count()

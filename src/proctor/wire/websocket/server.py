@@ -7,6 +7,7 @@ The answer is sent by the policy's thread itself, which saves waking another; it
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import select
 import socket
@@ -36,6 +37,7 @@ _ACCEPT_PAUSE_S: Final = 0.05
 """Seconds without accepting after the process ran out of descriptors."""
 
 _BACKLOG: Final = 128
+_REQUEST_BYTES: Final = 4096
 
 _log = logging.getLogger(__name__)
 
@@ -147,18 +149,23 @@ class WebSocketServer:
                 self._poller.watch(client, client.connection.interest())
 
     def _accept(self, listener: socket.socket) -> None:
-        try:
-            sock, peer = listener.accept()
-        except OSError as error:
-            if not isinstance(error, BlockingIOError):
+        for _ in range(_BACKLOG):
+            try:
+                sock, peer = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
                 _log.warning("a connection was not accepted: %s", error)
                 time.sleep(_ACCEPT_PAUSE_S)
-            return
-        clients = self._clients()
-        full = sum(not client.full for client in clients) >= MAX_CONNECTIONS
-        if not self._guard.admits_peer(peer[0]) or len(clients) >= MAX_CONNECTIONS + MAX_REFUSALS:
-            sock.close()
-            return
+                return
+            if not self._guard.admits_peer(peer[0]):
+                sock.close()
+            elif len(clients := self._clients()) < MAX_CONNECTIONS + MAX_REFUSALS:
+                self._welcome(sock, full=sum(not client.full for client in clients) >= MAX_CONNECTIONS)
+            else:
+                _turn_away(sock)
+
+    def _welcome(self, sock: socket.socket, *, full: bool) -> None:
         try:
             keep_alive(sock)
             connection = Connection(
@@ -261,6 +268,14 @@ class WebSocketShell:
     def start(self, served: ServedPolicy, address: Address, guard: Guard) -> RunningServer:
         """Listen, and serve from a thread of its own."""
         return WebSocketServer(self.service(served), served.host, address, guard)
+
+
+def _turn_away(sock: socket.socket) -> None:
+    """Say that it is full to whoever has asked already, and close."""
+    sock.setblocking(False)
+    with sock, contextlib.suppress(OSError):
+        if sock.recv(_REQUEST_BYTES):
+            sock.send(b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 
 
 def _listen(address: Address) -> socket.socket:
