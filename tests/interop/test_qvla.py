@@ -9,7 +9,8 @@ import pytest
 
 from proctor.errors import PolicyLoadError
 from proctor.launch import evaluate
-from proctor.launch.request import EvaluationRequest, run_evaluation
+from proctor.launch.evaluation import run_evaluation
+from proctor.launch.request import EvaluationRequest
 from proctor.results import Results
 from proctor.testing.toy_versions import write_toy_version
 
