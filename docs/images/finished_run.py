@@ -14,7 +14,8 @@ from rich.text import Text
 
 from proctor.cli._progress import draw
 from proctor.coordinator.progress import Progress
-from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.launch.evaluation import run_evaluation
+from proctor.launch.request import Callbacks, EvaluationRequest
 
 HERE = Path(__file__).resolve().parent
 COMMAND = (

@@ -31,6 +31,14 @@ def test_list_has_a_line_per_version() -> None:
     assert any(line.startswith("aloha-sim-v1") and "100 episodes" in line for line in lines)
 
 
+def test_list_marks_a_version_that_hides_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_toy_version(tmp_path / "conf" / "benchmarks", version_id="aloha-sim-v1")
+    monkeypatch.chdir(tmp_path)
+    lines = invoke("bench", "list").splitlines()
+    marked = [line.split()[0] for line in lines if "(hides another, in " in line]
+    assert marked == ["aloha-sim-v1"]
+
+
 def test_show_names_features_actions_and_tasks() -> None:
     page = invoke("bench", "show", "aloha-sim-v1")
     assert all(name in page for name in ("state.joints", "joint_abs_14", "transfer-cube", "insertion"))

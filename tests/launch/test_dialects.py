@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from proctor.errors import AccessDeniedError
-from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.launch.evaluation import run_evaluation
+from proctor.launch.request import Callbacks, EvaluationRequest
 from proctor.results import Results
 from proctor.testing.toy_versions import write_toy_version
 

@@ -20,8 +20,9 @@ from proctor.coordinator.progress import Progress
 from proctor.errors import PolicyLoadError, UsageError
 from proctor.evaluation.record import Outcome
 from proctor.launch import coordinating, evaluate, replicas
+from proctor.launch.evaluation import run_evaluation
 from proctor.launch.exit_codes import ExitCode, exit_code
-from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.launch.request import Callbacks, EvaluationRequest
 from proctor.policy import ActionChunk, Observation
 from proctor.results import Results, load_results
 from proctor.testing.toy_policies import MoodyPolicy
@@ -350,7 +351,8 @@ class TestUsage:
 
 LAUNCHER = """
 import sys
-from proctor.launch.request import Callbacks, EvaluationRequest, run_evaluation
+from proctor.launch.evaluation import run_evaluation
+from proctor.launch.request import Callbacks, EvaluationRequest
 from proctor.launch.exit_codes import exit_code
 request = EvaluationRequest(policy={policy!r}, benchmark="toy-v1", name="run", workers=2, resume={resume})
 results = run_evaluation(request, Callbacks(progress=lambda p: print(p.completed, flush=True)))

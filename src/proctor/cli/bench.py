@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import click
 
-from proctor.benchmarks.registry import find_version, version_ids
+from proctor.benchmarks.registry import find_version, hidden_by, version_ids
 from proctor.cli._arguments import KeyValue, Names
 from proctor.cli.check_policy import check_policy
 from proctor.cli.check_server import check_server
@@ -44,7 +44,9 @@ def list_() -> None:
             continue
         definition = version.definition
         size = f"{len(definition.tasks)} tasks, {len(version.episodes)} episodes"
-        click.echo(f"{name:<20} {status_of(version):<7} {size:<26} {definition.title}")
+        hidden = hidden_by(version)
+        mark = f" (hides another, in {hidden})" if hidden else ""
+        click.echo(f"{name:<20} {status_of(version):<7} {size:<26} {definition.title}{mark}")
 
 
 @group.command()
@@ -187,8 +189,9 @@ def _run(request: Any) -> int:
     from rich.console import Console
 
     from proctor.cli._progress import ProgressDisplay
+    from proctor.launch.evaluation import run_evaluation
     from proctor.launch.exit_codes import exit_code
-    from proctor.launch.request import Callbacks, run_evaluation
+    from proctor.launch.request import Callbacks
     from proctor.results import closing_text
 
     with ProgressDisplay(Console(stderr=True)) as display:

@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proctor.launch.request import EvaluationRequest, evaluate
+    from proctor.launch.evaluation import evaluate
+    from proctor.launch.request import EvaluationRequest
 
 __all__ = ["EvaluationRequest", "evaluate"]
 
+_HOMES = {"EvaluationRequest": "proctor.launch.request", "evaluate": "proctor.launch.evaluation"}
+
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'proctor.launch' has no attribute {name!r}")
-    return getattr(import_module("proctor.launch.request"), name)
+    return getattr(import_module(_HOMES[name]), name)

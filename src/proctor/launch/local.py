@@ -71,7 +71,7 @@ class Phases:
 
 
 def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
-    """Carry out a plan on this machine; see `request.run_evaluation` for what it raises."""
+    """Carry out a plan on this machine; see `evaluation.run_evaluation` for what it raises."""
     phases, policy = Phases(), policy_record(plan.source, plan.request.checkpoint)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
