@@ -418,7 +418,9 @@ class TestErrors:
         assert answer.error_id == ""
         assert caplog.records == []
 
-    @pytest.mark.parametrize(("text", "told"), [("no file \udcff", "no file ?"), (None, "(no message)")])
+    @pytest.mark.parametrize(
+        ("text", "told"), [("no file \udcff", "no file ?"), (None, "(no message)")], ids=ascii
+    )
     def test_any_message_can_be_told(
         self, ask: Ask, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch, text: str | None, told: str
     ) -> None:

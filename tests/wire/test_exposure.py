@@ -76,6 +76,7 @@ def test_without_a_list_everybody_may_connect() -> None:
         ("", False),
         (None, False),
     ],
+    ids=ascii,
 )
 def test_only_the_token_opens(header: str | None, admitted: bool) -> None:
     assert Guard(token=TOKEN).admits(header) is admitted
