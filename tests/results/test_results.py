@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -9,6 +10,7 @@ from proctor.errors import InfrastructureFault, UsageError
 from proctor.evaluation.record import EpisodeRecord
 from proctor.results.results import Results, headline_text, load_results, write_results
 from proctor.results.run_record import RunRecord
+from proctor.results.runs import find_run
 from proctor.results.summary import summarize
 
 
@@ -79,13 +81,37 @@ def test_it_loads_as_it_was_written(results: Results) -> None:
 def test_edited_episodes_are_found_out(results: Results) -> None:
     path = results.paths["episodes"]
     path.write_bytes(path.read_bytes().replace(b'"failure"', b'"success"', 1))
-    with pytest.raises(UsageError, match="one of them was edited or is incomplete"):
+    with pytest.raises(UsageError, match=r"episodes\.jsonl was edited or damaged, or the run went on"):
+        load_results(results.directory)
+
+
+@pytest.mark.parametrize("edited", ["results", "episodes"])
+def test_any_byte_that_was_changed_is_found_out(results: Results, edited: str) -> None:
+    path, random = results.paths[edited], Random(10)
+    original = path.read_bytes()
+    places = random.sample(range(len(original)), 200)
+    for place in places:
+        other = random.choice([byte for byte in range(256) if byte != original[place]])
+        path.write_bytes(original[:place] + bytes([other]) + original[place + 1 :])
+        with pytest.raises(UsageError, match=path.name):
+            load_results(results.directory)
+        listing = find_run(results.directory.parent, results.directory.name)
+        assert (listing.state, path.name in listing.text) == ("unreadable", True)
+    path.write_bytes(original)
+    assert load_results(results.directory) == results
+
+
+def test_a_lost_last_line_is_found_out(results: Results) -> None:
+    path = results.paths["episodes"]
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(UsageError, match=r"episodes\.jsonl was edited"):
         load_results(results.directory)
 
 
 def test_records_of_another_run_write_nothing(
     tmp_path: Path, run: RunRecord, records: tuple[EpisodeRecord, ...]
 ) -> None:
+    (tmp_path / "episodes.jsonl").touch()
     with pytest.raises(InfrastructureFault):
         write_results(tmp_path, run, (*records, records[0]))
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["episodes.jsonl"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ import pytest
 
 from proctor.errors import InfrastructureFault, UsageError
 from proctor.evaluation.record import EpisodeRecord
+from proctor.results.results import load_results
 from proctor.results.results_file import (
     ResultsFile,
     decode_results,
     encode_results,
+    lines_digest,
     make_results_file,
     read_episodes,
     read_results_file,
@@ -53,8 +56,11 @@ def assert_alike(found: Any, wanted: Any, where: str = "results") -> None:
 @pytest.mark.parametrize("name", ["complete", "partial"])
 def test_golden(name: str) -> None:
     directory = DATA / "golden" / name
-    made = make_results_file(read_results_file(directory).run, read_episodes(directory))
-    assert_alike(json.loads(encode_results(made)), json.loads((directory / "results.json").read_bytes()))
+    lines = (directory / "episodes.jsonl").read_bytes()
+    made = make_results_file(read_results_file(directory).run, read_episodes(directory), lines_digest(lines))
+    found, wanted = json.loads(encode_results(made)), json.loads((directory / "results.json").read_bytes())
+    # The digest is over every bit; see assert_alike.
+    assert_alike(found | {"digest": None}, wanted | {"digest": None})
 
 
 @pytest.mark.parametrize(("name", "completed"), [("complete", 10), ("partial", 21)])
@@ -64,6 +70,19 @@ def test_results_of_the_first_schema_stay_readable(name: str, completed: int) ->
     episodes = read_episodes(directory)
     assert content.summary.ledger.completed == len(episodes) == completed
     assert make_results_file(content.run, episodes).outcome_hash == content.outcome_hash
+    assert (content.digest, content.episodes_sha256) == (None, None)
+    assert str(load_results(directory)).endswith(" · no digest")
+
+
+def test_the_digest_is_of_the_bytes_with_zeros_in_its_place(content: ResultsFile) -> None:
+    assert content.digest is not None
+    unsealed = encode_results(content).replace(content.digest.encode(), b"0" * 64)
+    assert hashlib.sha256(unsealed).hexdigest() == content.digest
+
+
+def test_the_order_of_episodes_is_no_matter_to_their_digest() -> None:
+    assert lines_digest(b"b\na\n") == lines_digest(b"a\nb\n") == hashlib.sha256(b"a\nb\n").hexdigest()
+    assert lines_digest(b"a\nb") != lines_digest(b"a\nb\n")
 
 
 def test_it_reads_back_as_written(tmp_path: Path, content: ResultsFile) -> None:

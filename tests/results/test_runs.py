@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from proctor.errors import UnknownNameError
@@ -16,6 +17,8 @@ def root(tmp_path: Path, run: RunRecord, records: tuple[EpisodeRecord, ...]) -> 
     """One run of each state, and things that are no runs."""
     for name, kept in (("done", records), ("half", records[1:])):
         (tmp_path / name).mkdir()
+        lines = [msgspec.json.encode(record) + b"\n" for record in kept]
+        (tmp_path / name / "episodes.jsonl").write_bytes(b"".join(lines))
         write_results(tmp_path / name, run, kept)
     (tmp_path / "going").mkdir()
     (tmp_path / "going" / "run.db").touch()
@@ -42,9 +45,17 @@ def test_a_listing_says_what_came_out(root: Path) -> None:
 
 
 def test_a_run_that_was_resumed_and_killed_is_unfinished_again(root: Path) -> None:
-    (root / "half" / "episodes.jsonl").write_text("{}\n" * 10)
+    with (root / "half" / "episodes.jsonl").open("a") as journal:
+        journal.write("{}\n")
     half = find_run(root, "half")
     assert (half.state, half.benchmark, half.text) == ("unfinished", "toy-v1", "10 episodes so far")
+
+
+def test_lines_that_were_added_to_others_than_the_results_were_made_of_are_no_resume(root: Path) -> None:
+    (root / "half" / "episodes.jsonl").write_text("{}\n" * 10)
+    half = find_run(root, "half")
+    assert half.state == "unreadable"
+    assert "episodes.jsonl was edited or damaged" in half.text
 
 
 def test_an_unreadable_run_says_why(root: Path) -> None:

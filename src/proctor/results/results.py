@@ -16,8 +16,10 @@ from proctor.results.results_file import (
     EPISODES_NAME,
     RESULTS_NAME,
     ResultsFile,
+    decode_episodes,
+    lines_digest,
     make_results_file,
-    read_episodes,
+    read_bytes,
     read_results_file,
     write_results_file,
 )
@@ -88,10 +90,10 @@ class Results:
         return {what: self.directory / name for what, name in names.items()}
 
     def __repr__(self) -> str:
-        return f"<Results {self.run.name!r} on {self.run.benchmark.id}: {headline_text(self.summary)}>"
+        return f"<Results {self.run.name!r} on {self.run.benchmark.id}: {headline_of(self.file)}>"
 
     def __str__(self) -> str:
-        return f"{as_text(task_table(self.summary))}\n{headline_text(self.summary)}"
+        return f"{as_text(task_table(self.summary))}\n{headline_of(self.file)}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
@@ -106,26 +108,41 @@ def headline_text(summary: Summary) -> str:
     return text + "".join(f" · {label}" for label in summary.labels)
 
 
+def headline_of(file: ResultsFile) -> str:
+    """`headline_text`, with a label more for an older file that nothing vouches for."""
+    return headline_text(file.summary) + ("" if file.digest else " · no digest")
+
+
 def write_results(directory: Path, run: RunRecord, records: tuple[EpisodeRecord, ...]) -> Results:
     """Write `report.md`, then `results.json`, into the run directory, each durably.
 
-    `episodes.jsonl` is the journal's, kept while the run goes on. Raises OSError (disk full) with older files
-    unchanged, and InfrastructureFault for records that do not belong to the run.
+    `episodes.jsonl` holds the records already: it is the journal's, kept while the run goes on. Raises
+    OSError (disk full) with older files unchanged, UsageError for a journal that cannot be read, and
+    InfrastructureFault for records that do not belong to the run.
     """
-    file = make_results_file(run, records)
+    file = make_results_file(run, records, lines_digest(read_bytes(directory / EPISODES_NAME)))
     write_durably(directory / REPORT_NAME, render_report(file).encode())
     write_results_file(directory, file)
     return Results(file, records, directory)
 
 
 def load_results(directory: Path) -> Results:
-    """Read a finished run. Raises UsageError when its files are absent, unreadable or do not fit together."""
-    file = read_results_file(directory)
-    records = read_episodes(directory)
+    """Read a finished run.
+
+    Raises UsageError when its files are absent, unreadable, edited, or do not fit together.
+    """
+    file, path = read_results_file(directory), directory / EPISODES_NAME
+    data = read_bytes(path)
+    if file.episodes_sha256 not in (None, found := lines_digest(data)):
+        raise UsageError(
+            f"{path} was edited or damaged, or the run went on: {RESULTS_NAME} was made from lines with the"
+            f" digest {file.episodes_sha256}, there are lines with {found}"
+        )
+    records = decode_episodes(data, path)
     found = outcome_hash(records)
     if found != file.outcome_hash:
         raise UsageError(
-            f"{directory / EPISODES_NAME} has the outcome_hash {found}, but {RESULTS_NAME} was made from"
+            f"{path} has the outcome_hash {found}, but {RESULTS_NAME} was made from"
             f" {file.outcome_hash}: one of them was edited or is incomplete"
         )
     return Results(file, records, directory)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from proctor.errors import UnknownNameError, UsageError
-from proctor.results.results import headline_text
-from proctor.results.results_file import EPISODES_NAME, RESULTS_NAME, read_results_file
+from proctor.results.results import headline_of, load_results
+from proctor.results.results_file import (
+    EPISODES_NAME,
+    RESULTS_NAME,
+    ResultsFile,
+    lines_digest,
+    read_results_file,
+)
 
 STORE_NAME = "run.db"
 MARKS = (RESULTS_NAME, EPISODES_NAME, STORE_NAME)
@@ -52,30 +59,42 @@ def _is_run(directory: Path) -> bool:
 
 
 def _listing(directory: Path) -> RunListing:
-    accepted = _accepted(directory)
-    so_far = f"{accepted} episodes so far"
+    episodes = _episodes(directory)
+    lines = episodes.count(b"\n")
+    so_far = f"{lines} episodes so far"
     if not (directory / RESULTS_NAME).exists():
         return RunListing(name=directory.name, directory=directory, state="unfinished", text=so_far)
     try:
         file = read_results_file(directory)
+        resumed = _went_on(file, episodes)
+        if not resumed:
+            load_results(directory)
     except UsageError as error:
         return RunListing(name=directory.name, directory=directory, state="unreadable", text=str(error))
-    ledger = file.summary.ledger
-    resumed = accepted > ledger.completed
+    missing = file.summary.ledger.missing
     return RunListing(
         name=directory.name,
         directory=directory,
-        state="unfinished" if resumed else "partial" if ledger.missing else "complete",
+        state="unfinished" if resumed else "partial" if missing else "complete",
         benchmark=file.run.benchmark.id,
         policy=file.run.policy.spec,
         started_at=file.run.started_at,
-        text=so_far if resumed else headline_text(file.summary),
+        text=so_far if resumed else headline_of(file),
     )
 
 
-def _accepted(directory: Path) -> int:
-    """Lines of the journal; more of them than results were computed from say that the run was resumed."""
+def _went_on(file: ResultsFile, episodes: bytes) -> bool:
+    """Whether the journal has lines after those that the results were computed from: the run was resumed."""
+    completed = file.summary.ledger.completed
+    lines = list(io.BytesIO(episodes))
+    if len(lines) <= completed:
+        return False
+    return file.episodes_sha256 in (None, lines_digest(b"".join(lines[:completed])))
+
+
+def _episodes(directory: Path) -> bytes:
+    """The journal; empty where there is none."""
     try:
-        return (directory / EPISODES_NAME).read_bytes().count(b"\n")
+        return (directory / EPISODES_NAME).read_bytes()
     except OSError:
-        return 0
+        return b""
