@@ -6,7 +6,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import numpy as np
@@ -110,16 +110,37 @@ def serve_ws(
 
     def handle(connection: ServerConnection) -> None:
         memory: Message = {}
-        try:
-            connection.send(first)
-            for message in connection:
-                assert isinstance(message, bytes)
-                reply = act(numpy_msgpack.decode(message), memory)
-                connection.send(reply if isinstance(reply, (bytes, str)) else pack({"actions": reply}))
-        except ConnectionClosed:
-            pass
+        connection.send(first)
+        for message in connection:
+            assert isinstance(message, bytes)
+            reply = act(numpy_msgpack.decode(message), memory)
+            connection.send(reply if isinstance(reply, (bytes, str)) else pack({"actions": reply}))
 
-    with serve(handle, "127.0.0.1", 0, **{"compression": None, "max_size": None, **options}) as server:
+    with _serve(handle, **options) as address:
+        yield address
+
+
+@contextmanager
+def serve_frames(answer: Callable[[bytes], list[bytes]], **options: Any) -> Iterator[str]:
+    """The address of a WebSocket server that does not speak first."""
+
+    def handle(connection: ServerConnection) -> None:
+        for message in connection:
+            assert isinstance(message, bytes)
+            for frame in answer(message):
+                connection.send(frame)
+
+    with _serve(handle, **options) as address:
+        yield address
+
+
+@contextmanager
+def _serve(handle: Callable[[ServerConnection], None], **options: Any) -> Iterator[str]:
+    def guarded(connection: ServerConnection) -> None:
+        with suppress(ConnectionClosed):
+            handle(connection)
+
+    with serve(guarded, "127.0.0.1", 0, **{"compression": None, "max_size": None, **options}) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

@@ -33,7 +33,7 @@ ANSWERS: Final = "answers"
 TABLE: Final = (
     Finding(
         ANSWERS,
-        "take every observation of the benchmark and answer it with actions; the server's log says more",
+        "answer every observation with actions; behind a balancer, keep an episode at one replica",
         looks.look_at_answers,
     ),
     Finding(
