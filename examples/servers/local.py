@@ -2,7 +2,7 @@
 
 Start it, then check it:
 
-    python local.py                          prints where it listens
+    python local.py --socket /tmp/hold.sock
     proctor bench check-server --policy unix:/tmp/hold.sock --benchmark aloha-sim-v1
 """
 
