@@ -422,8 +422,17 @@ class TestErrors:
         ("text", "told"), [("no file \udcff", "no file ?"), (None, "(no message)")], ids=ascii
     )
     def test_any_message_can_be_told(
-        self, ask: Ask, probe: ProbePolicy, monkeypatch: pytest.MonkeyPatch, text: str | None, told: str
+        self,
+        ask: Ask,
+        probe: ProbePolicy,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        text: str | None,
+        told: str,
     ) -> None:
+        # What is logged here cannot be sent from one test process to another.
+        caplog.set_level(logging.CRITICAL + 1, logger="proctor")
+
         class Unspeakable(Exception):
             def __str__(self) -> str:
                 if text is None:
