@@ -11,6 +11,9 @@ from typing import Final
 MAX_HEADER_BYTES: Final = 1 << 20
 """Bytes of one control frame of the local dialect. Headers are under 1 KiB; inline text can be longer."""
 
+MAX_CONTEXT_BYTES: Final = 128 << 10
+"""Bytes of such a frame where it brings a context or capabilities, which are under 16 KiB."""
+
 MAX_ARRAY_BYTES: Final = 64 << 20
 """Bytes of one array on any wire: sixteen 4-megapixel RGB frames would be 200 MB, no benchmark sends one."""
 
@@ -62,7 +65,7 @@ MAX_ERROR_TEXT: Final = 4096
 MAX_EVOSTUDIO_BYTES: Final = 64 << 20
 """Bytes of one message of the EvoStudio socket protocol, as the protocol says."""
 
-MAX_EVOSTUDIO_CONTEXT_BYTES: Final = 1 << 20
+MAX_EVOSTUDIO_CONTEXT_BYTES: Final = 256 << 10
 """Bytes of such a message where it brings no observation. A benchmark's whole description is under 16 KiB."""
 
 EVOSTUDIO_FRAME_TIMEOUT_S: Final = 10.0
@@ -102,7 +105,7 @@ CLOSE_TIMEOUT_S: Final = 1.0
 """Seconds the other side of a WebSocket has to answer that it closes too. Who does not is left."""
 
 MAX_REFUSALS: Final = 64
-"""Connections over MAX_CONNECTIONS that a WebSocket server hears out to tell them so. More are just closed."""
+"""Connections over MAX_CONNECTIONS that a WebSocket server hears out, to say so. More are just closed."""
 
 # --- policy ----------------------------------------------------------------------------------------
 LOAD_TIMEOUT_S: Final = 900.0
@@ -260,6 +263,9 @@ MAX_VIDEO_HEIGHT: Final = 480
 # --- files, outside --------------------------------------------------------------------------------
 MAX_IMAGE_PIXELS: Final = 16_000_000
 """Pixels of one image, read from its header before anything is decoded."""
+
+MAX_IMAGE_SCANS: Final = 64
+"""Scans of one JPEG. Progressive encoders make ten; each costs the time of all pixels for few bytes."""
 
 MAX_DEFINITION_BYTES: Final = 4 << 20
 """Bytes of one benchmark.toml or policy process file."""

@@ -72,6 +72,21 @@ def test_a_png_that_claims_to_be_huge_is_not_decoded() -> None:
         decode_image(b"\x89PNG\r\n\x1a\n" + chunk)
 
 
+def test_a_progressive_image_is_decoded() -> None:
+    stream = io.BytesIO()
+    Image.fromarray(SMOOTH).save(stream, "JPEG", progressive=True, quality=90)
+    assert np.abs(decode_image(stream.getvalue()).astype(int) - SMOOTH).mean() < 2
+
+
+def test_a_progressive_image_of_endless_scans_is_not() -> None:
+    stream = io.BytesIO()
+    Image.fromarray(SMOOTH).save(stream, "JPEG", progressive=True)
+    data = stream.getvalue()
+    scan = data[data.rindex(b"\xff\xda") : -2]
+    with pytest.raises(ProtocolError, match="scans; at most 64 are decoded"):
+        decode_image(data[:-2] + scan * 2000 + data[-2:])
+
+
 @pytest.mark.parametrize("codec", ["png", "jpeg:85"])
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
 def test_a_cut_image_is_damaged(codec: str, share: float) -> None:

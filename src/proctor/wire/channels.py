@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import ProtocolError, RequestRefusedError
+from proctor.limits import MAX_IMAGE_PIXELS
 from proctor.policy.observation import FeatureValue
 from proctor.policy.spec import FeatureSpec
 from proctor.wire.images import decode_image, encode_image, resize
@@ -62,9 +63,15 @@ class ImageChannel:
         if not isinstance(value, bytes):
             raise RequestRefusedError(f"{_what(self)} must be the bytes of an image, got {_describe(value)}")
         try:
-            return decode_image(value)
+            return decode_image(value, max_pixels=self._most_pixels)
         except ProtocolError as error:
             raise RequestRefusedError(f"{_what(self)}: {error}") from None
+
+    @property
+    def _most_pixels(self) -> int:
+        """What fits is known before anything is decoded."""
+        height, width, *_ = self.spec.shape or (None, None)
+        return MAX_IMAGE_PIXELS if height is None or width is None else height * width
 
     def _fitting(self, frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
         _check_shape(self, frame.shape)

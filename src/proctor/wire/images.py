@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import ProtocolError, UsageError
-from proctor.limits import MAX_IMAGE_PIXELS
+from proctor.limits import MAX_IMAGE_PIXELS, MAX_IMAGE_SCANS
 
 Frame = NDArray[np.uint8]
 """Height × width × 3, RGB."""
@@ -30,6 +30,8 @@ _JPEG_SIZES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 
 _JPEG_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
 """Markers without a segment."""
+_SCAN: Final = b"\xff\xda"
+"""Where a scan of a JPEG begins. Pixels never look like it; a thumbnail in the metadata has its own."""
 
 
 def encode_image(frame: Frame, codec: str) -> bytes:
@@ -53,13 +55,16 @@ def encode_image(frame: Frame, codec: str) -> bytes:
 def decode_image(data: bytes, *, max_pixels: int = MAX_IMAGE_PIXELS) -> Frame:
     """The frame in a PNG or JPEG; grey, palette and alpha images become RGB.
 
-    Raises `ProtocolError` for anything else, for more than `max_pixels`, and for damaged data; `UsageError`
+    Raises `ProtocolError` for anything else, for more than `max_pixels` or MAX_IMAGE_SCANS, and for
+    damaged data; `UsageError`
     where Pillow is missing.
     """
     height, width = image_size(data)
     if height * width > max_pixels:
         raise ProtocolError(f"image of {height} × {width} pixels; at most {max_pixels} pixels are decoded")
     form = "PNG" if data.startswith(_PNG) else "JPEG"
+    if form == "JPEG" and data.count(_SCAN) > MAX_IMAGE_SCANS:
+        raise ProtocolError(f"JPEG image of {data.count(_SCAN)} scans; at most {MAX_IMAGE_SCANS} are decoded")
     images = _pillow("Image")
     try:
         with images.open(io.BytesIO(data), formats=(form,)) as image:

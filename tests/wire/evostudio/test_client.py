@@ -183,7 +183,7 @@ class TestReplies:
         self, serve: Serve, client: EvoStudioClient
     ) -> None:
         serve(lambda request: done(request, state="ready", more=[[]] * 600_000))
-        with pytest.raises(ProtocolError, match="at most 1048576"):
+        with pytest.raises(ProtocolError, match="at most 262144"):
             ask(client)
 
     def test_a_server_that_hangs_up_is_gone(self, serve: Serve, client: EvoStudioClient) -> None:

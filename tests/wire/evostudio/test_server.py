@@ -117,7 +117,7 @@ class TestRefusals:
             ("load", {"context": {"session_id": "s"}}, {}, "missing field"),
             ("reset", {"context": {"episode_id": "", "task_id": "t"}}, {}, "episode_id must not be empty"),
             ("reset", {"context": []}, {}, "object"),
-            ("reset", {"context": {"episode_id": "a", "task_id": "x" * (1 << 20)}}, {}, "at most 1048576"),
+            ("reset", {"context": {"episode_id": "a", "task_id": "x" * (1 << 20)}}, {}, "at most 262144"),
             ("act", {}, {}, "observation"),
             ("act", {"observation": {**observation("a"), "step": -1}}, {}, "step must be at least 0"),
             ("act", {"observation": observation("unknown")}, {}, "not open"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import ProtocolError
-from proctor.limits import MAX_BODY_FRAME_BYTES, MAX_HEADER_BYTES
+from proctor.limits import MAX_BODY_FRAME_BYTES, MAX_CONTEXT_BYTES, MAX_HEADER_BYTES
 from proctor.wire.local import messages as m
 from proctor.wire.local.codec import FrameReader, decode_to_client, decode_to_server, encode_frame
 
@@ -170,7 +170,7 @@ def test_a_stream_that_ends_inside_a_frame_is_a_protocol_error() -> None:
         b"\x92\xa6health\x01\x00",
         b"\x92\xa6health\xcf" + b"\xff" * 8,
         b"\x93\xa4load\x01\x81\xa1k\xdd\xff\xff\xff\xff",
-        b"\x93\xa4load\x01\x81\xa1k" + b"\x91" * 200_000,
+        b"\x93\xa4load\x01\x81\xa1k" + b"\x91" * 100_000,
         b"\x93\xa5reset\x01\x81\xa2\xff\xfe\x01",
         b"\x93\xa9act_batch\x01\x90",
         b"\x81\xa6health\x01",
@@ -180,3 +180,16 @@ def test_a_stream_that_ends_inside_a_frame_is_a_protocol_error() -> None:
 def test_headers_that_are_no_request(header: bytes) -> None:
     with pytest.raises(ProtocolError, match=r"not a request of proctor\.local/1"):
         decode_to_server(header)
+
+
+@pytest.mark.parametrize("tag", [b"\xa4load", b"\xa6loaded", b"\xd9\x03act"])
+def test_a_long_header_with_a_map_of_anything_is_not_decoded(tag: bytes) -> None:
+    header = b"\x93" + tag + b"\x01\x81\xa1k\xdd\x00\x02\x00\x00" + b"\x90" * MAX_CONTEXT_BYTES
+    for decode in (decode_to_server, decode_to_client):
+        with pytest.raises(ProtocolError, match=f"at most {MAX_CONTEXT_BYTES} travel with a context"):
+            decode(header)
+
+
+def test_an_instruction_may_be_longer_than_a_context() -> None:
+    query = m.Query("a", 0, 0, 0, False, 0, None, None, ("x" * MAX_CONTEXT_BYTES,))
+    assert decode_to_server(encode_frame(m.ActRequest(1, query))[8:]) == m.ActRequest(1, query)

@@ -104,6 +104,10 @@ class TestReplies:
         with pytest.raises(InvalidActionError):
             decode_reply(body, "action")
 
+    def test_a_million_empty_rows_are_not_built(self) -> None:
+        with pytest.raises(InvalidActionError, match="more than 4096 rows"):
+            decode_reply(b'{"action":[' + b"[]," * 300_000 + b"[]]}", "action")
+
     @given(st.binary(max_size=60))
     def test_only_the_documented_exception_escapes(self, body: bytes) -> None:
         assert isinstance(decode_error(body), str)

@@ -12,13 +12,18 @@ from typing import Final
 import msgspec
 
 from proctor.errors import ProtocolError
-from proctor.limits import MAX_BODY_FRAME_BYTES, MAX_HEADER_BYTES
+from proctor.limits import MAX_BODY_FRAME_BYTES, MAX_CONTEXT_BYTES, MAX_HEADER_BYTES
 from proctor.wire.local.messages import PROTOCOL, ToClient, ToServer
 
 _PREFIX: Final = struct.Struct("<II")
 _encoder: Final = msgspec.msgpack.Encoder()
 _to_server: Final = msgspec.msgpack.Decoder(ToServer)
 _to_client: Final = msgspec.msgpack.Decoder(ToClient)
+
+_LONG: Final = tuple(
+    map(_encoder.encode, ("act", "act_batch", "layout", "failed", "closing", "chunk", "chunks"))
+)
+"""Tags, as they travel, of messages that hold no map of anything."""
 
 
 def encode_frame(message: ToServer | ToClient, body: bytes = b"") -> bytes:
@@ -34,6 +39,7 @@ def encode_frame(message: ToServer | ToClient, body: bytes = b"") -> bytes:
 
 def decode_to_server(header: bytes | bytearray) -> ToServer:
     """A header sent by a client. Raises `ProtocolError`, and nothing else, for any other bytes."""
+    _check_size(header)
     try:
         return _to_server.decode(header)
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -42,6 +48,7 @@ def decode_to_server(header: bytes | bytearray) -> ToServer:
 
 def decode_to_client(header: bytes | bytearray) -> ToClient:
     """A header sent by a server. Raises `ProtocolError`, and nothing else, for any other bytes."""
+    _check_size(header)
     try:
         return _to_client.decode(header)
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -88,6 +95,13 @@ class FrameReader:
         """The stream ended. Raises `ProtocolError` if it did so inside a frame."""
         if self._buffer:
             raise ProtocolError(f"the stream ended inside a frame, {len(self._buffer)} bytes into it")
+
+
+def _check_size(header: bytes | bytearray) -> None:
+    if len(header) > MAX_CONTEXT_BYTES and not header[1:12].startswith(_LONG):
+        raise ProtocolError(
+            f"header of {len(header)} bytes; at most {MAX_CONTEXT_BYTES} travel with a context"
+        )
 
 
 def _oversize(header_size: int, body_size: int) -> str:

@@ -100,6 +100,8 @@ def decode_reply(body: bytes, key: str) -> dict[str, Any]:
         raise InvalidActionError(f"the reply is no JSON object: {error}") from None
     if key not in fields:
         return dict.fromkeys(list(fields)[:16])
+    if bytes(fields[key]).count(b"[") > MAX_CHUNK_STEPS + 1:
+        raise InvalidActionError(f"{key!r} has more than {MAX_CHUNK_STEPS} rows")
     try:
         return {key: _rows.decode(fields[key])}
     except (ValueError, RecursionError) as error:
