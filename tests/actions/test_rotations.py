@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from proctor.actions.rot6d import interleaved_from_matrix
@@ -205,6 +205,8 @@ def test_robosuite_form_of_no_turn_and_of_a_whole_one_is_zero(xyzw: list[float])
 
 @given(unit_quaternions)
 def test_both_forms_of_axis_angle_mean_the_same_rotation(wxyz: Any) -> None:
+    # Upstream divides by sqrt(1 - w²), which has no correct digits left where w is nearly ±1.
+    assume(abs(wxyz[0]) < 1 - 1e-9)
     vector = robosuite_axis_angle(xyzw_from_wxyz(wxyz))
     np.testing.assert_allclose(matrix_from_rotation_vector(vector), matrix_from_wxyz(wxyz), atol=1e-6)
 
