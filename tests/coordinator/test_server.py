@@ -161,7 +161,7 @@ def test_a_successor_ends_its_predecessor(launch):
     client = first.ready()
     second = launch(Resume(toy_plan()))
     second.ready()
-    with pytest.raises(RequestRefusedError, match="superseded"):
+    with pytest.raises(CoordinatorGone, match="superseded"):
         client.cancel("too late")
 
 

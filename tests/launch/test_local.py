@@ -14,7 +14,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from proctor.cli.root import root
 from proctor.coordinator.client import CoordinatorClient
 from proctor.coordinator.progress import Progress
 from proctor.errors import PolicyLoadError, UsageError
@@ -22,6 +24,7 @@ from proctor.evaluation.record import Outcome
 from proctor.launch import coordinating, evaluate, replicas
 from proctor.launch.evaluation import run_evaluation
 from proctor.launch.exit_codes import ExitCode, exit_code
+from proctor.launch.reporting import report_again
 from proctor.launch.request import Callbacks, EvaluationRequest
 from proctor.policy import ActionChunk, Observation
 from proctor.results import Results, load_results
@@ -62,14 +65,22 @@ class TestOneNumber:
         assert {record.policy_replica for record in results.records} == {"replica-0", "replica-1"}
 
     @pytest.mark.parametrize(
-        "module", ["proctor.evaluation.worker", "proctor.wire.local.serve", "proctor.coordinator"]
+        ("module", "process"),
+        [
+            ("proctor.evaluation.worker", "worker-"),
+            ("proctor.wire.local.serve", "replica-0"),
+            ("proctor.coordinator", "coordinator"),
+        ],
     )
-    def test_after_a_kill(self, evaluate_toy: Evaluate, module: str) -> None:
+    def test_after_a_kill(self, evaluate_toy: Evaluate, module: str, process: str) -> None:
         killer = Once(2, kill_one(module))
         results = evaluate_toy(killer)
         assert killer.done
         assert results.outcome_hash == EXPECTED_HASH
         assert exit_code(results) is ExitCode.COMPLETE
+        (incident,) = results.run.incidents
+        assert incident.process.startswith(process)
+        assert (incident.how, incident.log) == ("SIGKILL", f"logs/{incident.process}.log")
 
     def test_after_a_hang_of_the_coordinator(
         self, evaluate_toy: Evaluate, monkeypatch: pytest.MonkeyPatch
@@ -152,7 +163,15 @@ class TestUndisturbedRun:
     def test_the_run_directory(self, finished: Finished) -> None:
         directory = finished.results.directory
         names = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
-        assert names == {"run.db", "episodes.jsonl", "errors.jsonl", "results.json", "report.md", "logs"}
+        assert names == {
+            "run.db",
+            "episodes.jsonl",
+            "errors.jsonl",
+            "results.json",
+            "report.md",
+            "launch.json",
+            "logs",
+        }
         logs = {path.name for path in (directory / "logs").iterdir()}
         assert logs == {"coordinator.log", "replica-0.log", "worker-0.log"}
         assert load_results(directory).outcome_hash == finished.results.outcome_hash
@@ -384,7 +403,15 @@ class TestInterruptedLauncher:
         launcher.kill()
         launcher.wait()
         wait_gone(started)
+        report = CliRunner().invoke(root, ["run", "report", "run"], standalone_mode=False)
+        assert "no headline rate: " in report.output
+        partial = load_results(Path("runs") / "run")
+        assert 2 <= partial.summary.ledger.completed < 12
+        assert partial.run.end_reason == "the launcher was killed"
         assert evaluate_toy(resume=True).outcome_hash == EXPECTED_HASH
+        written = (Path("runs") / "run" / "results.json").read_bytes()
+        report_again(Path("runs") / "run")
+        assert (Path("runs") / "run" / "results.json").read_bytes() == written
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_interrupted_once_it_ends_cleanly_and_the_run_goes_on(

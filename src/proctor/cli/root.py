@@ -9,7 +9,7 @@ import click
 NOUNS = {
     "bench": "Benchmarks: list, show, verify, freeze, and evaluate a policy on one.",
     "env": "Simulator environments: build, list, check.",
-    "run": "Runs: list them, show one.",
+    "run": "Runs: list them, show one, report one anew.",
 }
 SERVE = {"serve": "Serve a policy to the clients of any dialect."}
 """Shown beside the nouns; runs without `click`, see `main`."""

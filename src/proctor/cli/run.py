@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from proctor.results import RunListing, closing_text, find_run, list_runs, load_results
+from proctor.results import Results, RunListing, closing_text, find_run, list_runs, load_results
 
 runs_option = click.option(
     "--runs",
@@ -20,7 +20,7 @@ runs_option = click.option(
 
 @click.group()
 def group() -> None:
-    """Runs: list them, show one."""
+    """Runs: list them, show one, report one anew."""
 
 
 @group.command(name="list")
@@ -45,6 +45,16 @@ def _line(run: RunListing) -> str:
 @group.command()
 @click.argument("name")
 @runs_option
+def report(name: str, root: Path) -> None:
+    """Make results.json and report.md anew, from the run's store: also for a run that was killed."""
+    from proctor.launch.reporting import report_again
+
+    _echo(report_again(find_run(root, name).directory))
+
+
+@group.command()
+@click.argument("name")
+@runs_option
 def show(name: str, root: Path) -> None:
     """Show one run: its tables, labels and files, or how far it is."""
     run = find_run(root, name)
@@ -53,7 +63,10 @@ def show(name: str, root: Path) -> None:
 
         click.echo(unfinished_page(run.directory))
         return
-    results = load_results(run.directory)
+    _echo(load_results(run.directory))
+
+
+def _echo(results: Results) -> None:
     click.echo(results)
     click.echo(
         f"policy {results.run.policy.spec} on {results.run.benchmark.id} ({results.run.benchmark.status})"

@@ -40,6 +40,8 @@ class RunExport(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     """How often the run was opened by a coordinator."""
     created_at: str
+    last_at: str
+    """Of the latest thing that happened, UTC, ISO 8601."""
     plan_hash: str
     fingerprint: Fingerprint
     settings: RunSettings
@@ -47,6 +49,8 @@ class RunExport(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the plan."""
     records: tuple[EpisodeRecord, ...]
     """Accepted results, in the order of the plan."""
+    accepted: tuple[str, ...]
+    """The lines of `episodes.jsonl`: the same results as they were stored, in the order of acceptance."""
     faults: tuple[AttemptFault, ...]
     """Errors of episodes and of attempts, in the order they happened."""
     quarantined: tuple[Quarantine, ...]
@@ -96,6 +100,9 @@ class _Reading:
         named = {f"the_{name}": value for name, value in values.items()}
         return list(self.connection.execute(statement, {"the_run": self.run["id"], **named}).mappings())
 
+    def value(self, statement: Executable) -> Any:
+        return self.connection.scalar(statement, {"the_run": self.run["id"]})
+
     def export(self) -> RunExport:
         run = self.run
         return RunExport(
@@ -103,10 +110,12 @@ class _Reading:
             state=RunState(run["state"]),
             epoch=run["epoch"],
             created_at=run["created_at"],
+            last_at=self.value(events.LAST_AT) or run["created_at"],
             plan_hash=run["plan_hash"],
             fingerprint=msgspec.json.decode(run["fingerprint"]),
             settings=msgspec.json.decode(run["settings"], type=RunSettings),
             planned=_decoded((row["spec"] for row in self.planned), Episode),
+            accepted=tuple(row["record"] for row in self.rows(episodes.ACCEPTED)),
             records=_decoded((row["record"] for row in self.planned if row["record"]), EpisodeRecord),
             faults=tuple(recorded_faults(self.rows)),
             quarantined=self.quarantined(),

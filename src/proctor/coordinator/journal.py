@@ -5,7 +5,7 @@
 
 The store is the truth: lines are appended and flushed to the disk by a thread of their own, just after the
 commit. What a crash kept from a file is added when the run is opened again, and a file that says anything
-else than the store is rewritten.
+else than the store is rewritten; so it is when the run's results are made.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Journal:
         """Why the last lines could not be written. They are kept and tried again with the next ones."""
         self._path = path
         try:
-            _mend(path, lines)
+            mend(path, lines)
         except OSError as error:
             raise StorageFault(f"{path}: cannot be written ({error.strerror})") from error
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -71,7 +71,8 @@ class Journal:
         return True
 
 
-def _mend(path: Path, lines: Iterable[str]) -> None:
+def mend(path: Path, lines: Iterable[str]) -> None:
+    """Make the file hold exactly these lines. Raises OSError."""
     expected = _bytes(lines)
     found = path.read_bytes() if path.exists() else None
     if found is None or not expected.startswith(found):

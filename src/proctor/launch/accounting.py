@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +16,8 @@ from proctor.evaluation.protocol import RunSettings
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import shown_command
 from proctor.results import (
-    PolicyEnd,
+    Closing,
+    LaunchRecord,
     PolicyRecord,
     Provenance,
     RunRecord,
@@ -32,6 +33,9 @@ from proctor.results import (
 )
 from proctor.wire.opening import Wire
 from proctor.wire.session import SessionDescription
+
+KILLED: Final = "the launcher was killed"
+"""Reason recorded with a run whose end nobody wrote down."""
 
 
 def provenance(command: Sequence[str]) -> Provenance:
@@ -115,40 +119,55 @@ def selection(plan: EvaluationPlan) -> Selection:
     )
 
 
-def run_record(
+def launch_record(
     plan: EvaluationPlan,
-    export: RunExport,
+    settings: RunSettings,
     policy: PolicyRecord,
     replicas: Sequence[SessionDescription],
     wire: Wire,
-    *,
-    finished_at: str,
-    ended: Literal["drained", "interrupted", "aborted"],
-    end_reason: str,
-    phases_s: Mapping[str, float],
-    policy_ends: Sequence[PolicyEnd],
-) -> RunRecord:
-    """Put the account together from the frozen plan, the store and what launching saw."""
-    tasks, planned = planned_tasks(plan.definition, export.planned)
-    return RunRecord(
+) -> LaunchRecord:
+    """What is known of a run once it begins, besides what the store holds."""
+    return LaunchRecord(
         name=plan.name,
         benchmark=benchmark_record(plan.definition, plan.version.hash, plan.version.status),
         selection=selection(plan),
-        tasks=tasks,
-        planned=planned,
-        settings=run_settings_record(plan, export.settings, wire),
+        settings=run_settings_record(plan, settings, wire),
         policy=policy,
         replicas=tuple(replica_record(description) for description in replicas),
-        platforms=platform_records(export.workers),
         provenance=provenance(plan.request.command),
         workers=plan.workers,
+    )
+
+
+def run_record(launch: LaunchRecord, export: RunExport) -> RunRecord:
+    """Put the account together from the store and what launching saw.
+
+    Without a closing the launcher was killed: the run ended with the last thing that was stored.
+    """
+    tasks, planned = planned_tasks(export.settings.benchmark, export.planned)
+    closing = launch.closing or Closing(
+        finished_at=export.last_at, ended="interrupted", end_reason=KILLED, phases_s={}
+    )
+    return RunRecord(
+        name=launch.name,
+        benchmark=launch.benchmark,
+        selection=launch.selection,
+        tasks=tasks,
+        planned=planned,
+        settings=launch.settings,
+        policy=launch.policy,
+        replicas=launch.replicas,
+        platforms=platform_records(export.workers),
+        provenance=launch.provenance,
+        workers=launch.workers,
         started_at=export.created_at,
-        finished_at=finished_at,
-        ended=ended,
-        end_reason=end_reason,
-        phases_s=dict(phases_s),
+        finished_at=closing.finished_at,
+        ended=closing.ended,
+        end_reason=closing.end_reason,
+        phases_s=closing.phases_s,
         faults=export.faults,
         quarantined=export.quarantined,
-        policy_ends=tuple(policy_ends),
+        policy_ends=closing.policy_ends,
+        incidents=closing.incidents,
         refused_results=export.refused_results,
     )

@@ -24,6 +24,7 @@ from proctor.coordinator.progress import Progress
 from proctor.coordinator.store import Restart, Start
 from proctor.errors import CoordinatorGone, InfrastructureFault, StorageFault, UsageError
 from proctor.evaluation.record import ErrorRecord
+from proctor.launch.incidents import unnoted
 from proctor.launch.restarts import Restarts
 from proctor.launch.supervisor import Child, Order, last_words, log_tail, stop_all, wait_until_ready
 from proctor.launch.surroundings import BOOTSTRAP, host_environment
@@ -40,10 +41,11 @@ class Coordinator:
     which run to serve.
     """
 
-    def __init__(self, run: str, directory: Path) -> None:
+    def __init__(self, run: str, directory: Path, restarted: Callable[[Child], None] = unnoted) -> None:
+        """`restarted` is told of every process that ended and is started again."""
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.url = ""
-        self._run, self._directory = run, directory
+        self._run, self._directory, self._restarted = run, directory, restarted
         self._restarts = Restarts(MAX_COORDINATOR_RESTARTS)
         self._unsaid: list[tuple[str, ErrorRecord, bool]] = []
         self._client: CoordinatorClient | None = None
@@ -90,6 +92,7 @@ class Coordinator:
             return
         self._raise_if_refused()
         if self._restarts.due(f"the coordinator ended: {self.child.exit}\n{log_tail(self.child.order.log)}"):
+            self._restarted(self.child)
             self.child = self._start()
             self._configure(Restart(self._run), port=urlsplit(self.url).port or 0)
 
@@ -149,9 +152,11 @@ class Coordinator:
 
 
 @contextmanager
-def coordinating(run: str, directory: Path, hurry: Callable[[], bool]) -> Iterator[Coordinator]:
+def coordinating(
+    run: str, directory: Path, hurry: Callable[[], bool], restarted: Callable[[Child], None] = unnoted
+) -> Iterator[Coordinator]:
     """Run a coordinator while the block lasts."""
-    coordinator = Coordinator(run, directory)
+    coordinator = Coordinator(run, directory, restarted)
     try:
         yield coordinator
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, get_args
 
@@ -19,6 +19,7 @@ from proctor.evaluation.worker import (
     WorkerConfiguration,
 )
 from proctor.launch.coordinating import Coordinator
+from proctor.launch.incidents import unnoted
 from proctor.launch.restarts import Restarts
 from proctor.launch.supervisor import Child, ExitStatus, Order, last_words, log_tail
 from proctor.launch.surroundings import BOOTSTRAP
@@ -37,16 +38,24 @@ class Lane:
     """One worker, through all its processes."""
 
     def __init__(
-        self, index: int, workplace: Workplace, coordinator: Coordinator, access: Access | None = None
+        self,
+        index: int,
+        workplace: Workplace,
+        coordinator: Coordinator,
+        access: Access | None = None,
+        restarted: Callable[[Child], None] = unnoted,
     ) -> None:
-        """`access`: what the policy server asks for; handed to the worker on its standard input."""
+        """`access`: what the policy server asks for; handed to the worker on its standard input.
+
+        `restarted` is told of every process that ended and is started again.
+        """
         self.name = f"worker-{index}"
         self.settled = False
         """It has ended and nothing is left for it to do."""
         self.failure: InfrastructureFault | None = None
         """Why it is not started again."""
         self._index, self._workplace, self._coordinator = index, workplace, coordinator
-        self._access = access or Access()
+        self._access, self._restarted = access or Access(), restarted
         self._restarts = Restarts(MAX_FRUITLESS_RESTARTS)
         self._moved = 0
         self._reported = False
@@ -124,6 +133,7 @@ class Lane:
         if status.code in (EXIT_DENIED, EXIT_ENVIRONMENT):
             raise InfrastructureFault(f"{self.name}: {last_words(log)}")
         if self._restarts.due(f"{self.name} ended: {status}\n{log_tail(log)}"):
+            self._restarted(self.child)
             self.child = self._start()
 
 

@@ -9,29 +9,31 @@ to the others or started again here, and when this process itself is killed, its
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from proctor.coordinator.configuration import DATABASE_FILE
-from proctor.coordinator.export import export_run
+from msgspec.structs import replace
+
 from proctor.coordinator.plan import RunPlan
 from proctor.coordinator.progress import Progress
 from proctor.coordinator.store import New, Resume, Start
-from proctor.errors import InfrastructureFault, StorageFault
+from proctor.errors import InfrastructureFault
 from proctor.evaluation.protocol import RunSettings
 from proctor.launch import lanes as lane_processes
 from proctor.launch import replicas as policy_processes
-from proctor.launch.accounting import plan_conditions, run_record
+from proctor.launch.accounting import launch_record, plan_conditions
 from proctor.launch.coordinating import Coordinator, coordinating
+from proctor.launch.incidents import Incidents, unnoted
 from proctor.launch.interrupts import BY_THE_USER, Interrupts
 from proctor.launch.lanes import Lane
 from proctor.launch.planning import EvaluationPlan
 from proctor.launch.policies import policy_record, shown_command
 from proctor.launch.replicas import Replica, prepare_all, served
+from proctor.launch.reporting import unwritten, write_report
 from proctor.launch.request import Callbacks
 from proctor.launch.servers import make_server
 from proctor.launch.settings import run_settings, session_context
@@ -39,9 +41,8 @@ from proctor.launch.supervisor import Child, stop_all, wait_for_news
 from proctor.launch.wires import told, wire_of
 from proctor.launch.workplace import Workplace, make_workplace, run_directory, socket_directory
 from proctor.limits import LOOK_S, STOP_GRACE_S
-from proctor.results import PolicyEnd, PolicyRecord, Results, write_results
+from proctor.results import Closing, LaunchRecord, Results, write_launch
 from proctor.wire.opening import LOCAL, Wire
-from proctor.wire.session import SessionDescription
 
 _TURN_S: Final = 0.1
 
@@ -73,6 +74,7 @@ class Phases:
 def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
     """Carry out a plan on this machine; see `evaluation.run_evaluation` for what it raises."""
     phases, policy = Phases(), policy_record(plan.source, plan.request.checkpoint)
+    incidents = Incidents(callbacks.say)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         command = shown_command(plan.request.command)
@@ -80,8 +82,9 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
         wire = wire_of(plan)
         with phases.measured("environment"):
             workplace = make_workplace(plan.definition.environment, plan.directory, callbacks.say)
-        replicas = make_replicas(plan, wire, stack.enter_context(socket_directory(plan.directory)))
-        with coordinating(plan.name, plan.directory, interrupts.hurry) as coordinator:
+        sockets = stack.enter_context(socket_directory(plan.directory))
+        replicas = make_replicas(plan, wire, sockets, incidents.restarted)
+        with coordinating(plan.name, plan.directory, interrupts.hurry, incidents.restarted) as coordinator:
             with phases.measured("policy_load"):
                 callbacks.say(f"loading the policy: {policy.spec}")
                 stack.enter_context(served(replicas, interrupts.hurry, callbacks.say))
@@ -92,43 +95,30 @@ def run_locally(plan: EvaluationPlan, callbacks: Callbacks) -> Results:
             settings = run_settings(plan, descriptions, wire)
             conditions = plan_conditions(policy, descriptions[0], wire)
             coordinator.open(_start(plan, settings, conditions))
+            launch = launch_record(plan, settings, policy, descriptions, wire)
+            _write_down(plan.directory, launch)
             interrupts.hold()
             with phases.measured("evaluation"):
-                run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks)
+                run = LocalRun(plan, coordinator, replicas, workplace, interrupts, callbacks, incidents)
                 ending = run.watch()
-        ends = [end for replica in replicas for end in replica.ends]
-        return _account(plan, policy, descriptions, wire, ending, phases, ends)
+        closing = Closing(
+            finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            ended=ending.how,
+            end_reason=ending.reason,
+            phases_s=phases.seconds,
+            policy_ends=tuple(end for replica in replicas for end in replica.ends),
+            incidents=tuple(incidents.all),
+        )
+        _write_down(plan.directory, replace(launch, closing=closing))
+        return write_report(plan.directory)
 
 
-def _account(
-    plan: EvaluationPlan,
-    policy: PolicyRecord,
-    replicas: Sequence[SessionDescription],
-    wire: Wire,
-    ending: Ending,
-    phases: Phases,
-    policy_ends: Sequence[PolicyEnd],
-) -> Results:
-    export = export_run(plan.directory / DATABASE_FILE, plan.name)
-    record = run_record(
-        plan,
-        export,
-        policy,
-        replicas,
-        wire,
-        finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        ended=ending.how,
-        end_reason=ending.reason,
-        phases_s=phases.seconds,
-        policy_ends=policy_ends,
-    )
+def _write_down(directory: Path, launch: LaunchRecord) -> None:
+    """Write down what only this process knows, while it lives."""
     try:
-        return write_results(plan.directory, record, export.records)
+        write_launch(directory, launch)
     except OSError as error:
-        raise StorageFault(
-            f"{plan.directory}: the results could not be written ({error.strerror}); "
-            "nothing accepted is lost. Make room and resume the run"
-        ) from error
+        raise unwritten(directory, error) from error
 
 
 def _start(plan: EvaluationPlan, settings: RunSettings, conditions: dict[str, Any]) -> Start:
@@ -136,7 +126,12 @@ def _start(plan: EvaluationPlan, settings: RunSettings, conditions: dict[str, An
     return Resume(whole) if plan.request.resume else New(whole)
 
 
-def make_replicas(plan: EvaluationPlan, wire: Wire | None, sockets: Path) -> list[Replica]:
+def make_replicas(
+    plan: EvaluationPlan,
+    wire: Wire | None,
+    sockets: Path,
+    restarted: Callable[[Child], None] = unnoted,
+) -> list[Replica]:
     """Make the policy servers that were asked for; starts none."""
     request = plan.request
     replicas = []
@@ -150,7 +145,7 @@ def make_replicas(plan: EvaluationPlan, wire: Wire | None, sockets: Path) -> lis
             accept_batching=request.accept_batching,
         )
         context = session_context(plan, index, wire)
-        replicas.append(Replica(name, server, context, request.act_timeout_s, wire))
+        replicas.append(Replica(name, server, context, request.act_timeout_s, wire, restarted))
     return replicas
 
 
@@ -165,10 +160,14 @@ class LocalRun:
         workplace: Workplace,
         interrupts: Interrupts,
         callbacks: Callbacks,
+        incidents: Incidents,
     ) -> None:
         self._coordinator, self._replicas = coordinator, replicas
         self._interrupts, self._callbacks = interrupts, callbacks
-        self._lanes = [Lane(index, workplace, coordinator, plan.access) for index in range(plan.workers)]
+        self._lanes = [
+            Lane(index, workplace, coordinator, plan.access, incidents.restarted)
+            for index in range(plan.workers)
+        ]
         self._progress: Progress | None = None
         self._look_at = 0.0
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.errors import PolicyGoneError, PolicyLoadError, ProctorError, UsageError
+from proctor.launch.incidents import unnoted
 from proctor.launch.restarts import Restarts
 from proctor.launch.servers import ForeignServer, Server
 from proctor.launch.supervisor import Child, last_words, log_tail, stop_all, wait_for_news
@@ -47,14 +48,18 @@ class Replica:
         context: SessionContext,
         act_timeout_s: float,
         wire: Wire | None = LOCAL,
+        restarted: Callable[[Child], None] = unnoted,
     ) -> None:
-        """`wire` None: found out once the server listens, and told by `wire` then."""
+        """`wire` None: found out once the server listens, and told by `wire` then.
+
+        `restarted` is told of every process that ended and is built again.
+        """
         self.name, self.server = name, server
         self.description: SessionDescription | None = None
         """What was negotiated, once; a rebuilt replica has to negotiate the same."""
         self.failure: ProctorError | None = None
         """Why this replica cannot be used any more."""
-        self._context, self._wire = context, wire
+        self._context, self._wire, self._restarted = context, wire, restarted
         self._hung_s = HUNG_ACT_TIMEOUTS * act_timeout_s
         self._act_timeout_s = act_timeout_s
         self.ends: list[PolicyEnd] = []
@@ -117,6 +122,7 @@ class Replica:
             self._noticed = self.child
             self._note_end(self.child)
         if self._restarts.due(f"{self.name} ended: {self.child.exit}\n{log_tail(self.child.order.log)}"):
+            self._restarted(self.child)
             self.start()
 
     def _note_end(self, child: Child) -> None:

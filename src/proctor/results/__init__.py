@@ -11,6 +11,7 @@ from proctor.results.hashes import (
     policy_conditions,
     wire_conditions,
 )
+from proctor.results.launch_record import Closing, LaunchRecord, read_launch, write_launch
 from proctor.results.rates import Rate
 from proctor.results.results import Results, headline_text, load_results, write_results
 from proctor.results.results_file import read_episodes
@@ -18,6 +19,7 @@ from proctor.results.resuming import resume_command
 from proctor.results.run_record import (
     AttemptFault,
     BenchmarkRecord,
+    Incident,
     PlannedEpisode,
     PlannedTask,
     PlatformRecord,
@@ -42,7 +44,10 @@ from proctor.results.tables import Table, as_markdown, as_text, axis_table, rate
 __all__ = [
     "AttemptFault",
     "BenchmarkRecord",
+    "Closing",
+    "Incident",
     "Interval",
+    "LaunchRecord",
     "PlannedEpisode",
     "PlannedTask",
     "PlatformRecord",
@@ -78,11 +83,13 @@ __all__ = [
     "policy_conditions",
     "rate_text",
     "read_episodes",
+    "read_launch",
     "replica_record",
     "resume_command",
     "summarize",
     "task_table",
     "wilson",
     "wire_conditions",
+    "write_launch",
     "write_results",
 ]

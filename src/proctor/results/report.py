@@ -46,6 +46,7 @@ def render_report(results: ResultsFile) -> str:
         _section("Failures", *_failures(summary)),
         _section("Faults, never scored", "\n".join(map(_fault, summary.faults))) if summary.faults else "",
         _section("Policy servers that ended", _policy_ends(run)) if run.policy_ends else "",
+        _section("Processes that were started again", _incidents(run)) if run.incidents else "",
         _section("Time", as_markdown(_time_table(summary)), _TIME_NOTE, _clocks(run, summary)),
         _section("Actions and starts", as_markdown(_actions_table(summary))),
         _section("Metrics", as_markdown(_metrics_table(summary))) if summary.metrics else "",
@@ -251,9 +252,19 @@ def _fault(kind: FaultKind) -> str:
 
 def _policy_ends(run: RunRecord) -> str:
     return "\n".join(
-        f"- {escaped(end.replica)}: {escaped(end.how)}" + (f" ([log]({quote(end.log)}))" if end.log else "")
-        for end in run.policy_ends
+        f"- {escaped(end.replica)}: {escaped(end.how)}{_log(end.log)}" for end in run.policy_ends
     )
+
+
+def _incidents(run: RunRecord) -> str:
+    return "\n".join(
+        f"- {incident.at}, {escaped(incident.process)}: {escaped(incident.how)}{_log(incident.log)}"
+        for incident in run.incidents
+    )
+
+
+def _log(path: str | None) -> str:
+    return f" ([log]({quote(path)}))" if path else ""
 
 
 def _examples(examples: tuple[Example, ...]) -> str:

@@ -151,6 +151,18 @@ class PolicyEnd(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Path, relative to the run directory; None for a policy of the calling process."""
 
 
+class Incident(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A process of the run that ended while it was needed, and was started again."""
+
+    process: str
+    how: str
+    """Exit status or signal."""
+    at: str
+    """UTC, ISO 8601."""
+    log: str | None = None
+    """Path, relative to the run directory."""
+
+
 class PlatformRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Workers that ran under one platform: bit equality of simulations is promised within one."""
 
@@ -228,6 +240,8 @@ class RunRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=True):
     faults: tuple[AttemptFault, ...] = ()
     quarantined: tuple[Quarantine, ...] = ()
     policy_ends: tuple[PolicyEnd, ...] = ()
+    """In this launch of the run."""
+    incidents: tuple[Incident, ...] = ()
     """In this launch of the run."""
     refused_results: Count = 0
     """Results that came with a superseded token and were not accepted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import bindparam as the
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from proctor.coordinator.schema import event_log
 from proctor.coordinator.states import EventKind
@@ -16,6 +16,8 @@ ERROR_REPORTED = select(event_log.c.id).where(
     event_log.c.episode_id == the("the_episode"),
     event_log.c.kind == EventKind.EPISODE_ERROR,
 )
+
+LAST_AT = select(func.max(event_log.c.at)).where(event_log.c.run_id == the("the_run"))
 
 OF_KIND = (
     select(event_log)
