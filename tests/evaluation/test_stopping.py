@@ -17,6 +17,9 @@ def pipe() -> Iterator[tuple[int, int]]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     reading, writing = os.pipe()
     yield reading, writing
+    for thread in threading.enumerate():
+        if thread.name == "stop":
+            thread.join()
     os.close(reading)
     for number, handler in handlers.items():
         signal.signal(number, handler)
