@@ -36,7 +36,7 @@ _TURN_S: Final = 0.25
 _ACCEPT_PAUSE_S: Final = 0.05
 """Seconds without accepting after the process ran out of descriptors."""
 
-_BACKLOG: Final = 128
+_BACKLOG: Final = 1024
 _REQUEST_BYTES: Final = 4096
 
 _log = logging.getLogger(__name__)
