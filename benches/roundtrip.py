@@ -1,11 +1,11 @@
-"""Observation to action over the local dialect, beside a bare loop of shared memory and socket.
+"""Observation to action over every dialect, beside bare loops that move the same bytes.
 
-Payload: two 256 x 256 x 3 uint8 images and 8 float32, written by the client for every call; the answer is one
-checked chunk of 7 float32. The policy runs on its own thread in its own process and gets private copies. The
-bare loop moves the same bytes the same way, without ids, checks, episodes or deadlines: it bounds what is
-avoidable.
+Payload: two 256 x 256 x 3 uint8 images and 8 float32, written by the client for every call; the answer is
+one checked chunk of 8 float32. The episode protocol sends three 320 x 240 JPEG instead. The policy runs on
+its own thread in its own process and gets private copies. The bare loops, one of shared memory and a socket,
+one of websockets and msgpack, have no ids, checks, episodes or deadlines: they bound what is avoidable.
 
-    python benches/roundtrip.py [--json] [--repeats 5] [--seconds 0.8]
+    python benches/roundtrip.py [--dialect NAME|all] [--json] [--repeats 3] [--seconds 0.5]
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import resource
 import select
 import socket
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection as Pipe
@@ -32,46 +33,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.policy import (
-    ActionChunk,
-    ActionSpec,
-    BenchmarkSpec,
-    EpisodeContext,
-    FeatureKind,
-    FeatureSpec,
-    Observation,
-    Policy,
-    PolicyCapabilities,
-    SessionContext,
-)
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from benches.scene import CAMERAS, DIMENSION, JPEG, RAW, Ask, ConstantPolicy, arrays, asking
+from benches.wires import ECHO, MAPPINGS, WIRES, Asker, Serve
+from proctor.policy import SessionContext
+from proctor.wire.images import decode_image, encode_image
 from proctor.wire.local import PolicyClient, PolicyServer
 from proctor.wire.opening import open_session, prepare
 
+WARM_UP = 100
 CLIENTS = (1, 2, 4)
-SHAPES: dict[str, tuple[tuple[int, ...], str]] = {
-    "images.front": ((256, 256, 3), "uint8"),
-    "images.wrist": ((256, 256, 3), "uint8"),
-    "state.joints": ((8,), "float32"),
-}
-SPEC = BenchmarkSpec(
-    name="roundtrip",
-    suite="all",
-    protocol_version="1",
-    features=tuple(
-        FeatureSpec(
-            name,
-            FeatureKind.IMAGE if name.startswith("images") else FeatureKind.STATE,
-            dtype=dtype,
-            shape=shape,
-        )
-        for name, (shape, dtype) in SHAPES.items()
-    ),
-    action=ActionSpec(name="joints", description="", dimension=7),
-    supported_action_representations=("joints-v1",),
-    default_action_representation="joints-v1",
-)
-Ask = Callable[[int], None]
-"""Makes one round trip; gets the number of the call."""
+"""For the local dialect; the others are asked by one."""
 
 _fork = multiprocessing.get_context("fork")
 
@@ -87,25 +60,6 @@ class Measurement:
     server_cpu_ms: float
 
 
-class ConstantPolicy(Policy):
-    """Costs nothing."""
-
-    def load(self, context: SessionContext) -> PolicyCapabilities:
-        """Make the chunk that every call is answered with."""
-        self.chunk = ActionChunk(np.zeros((1, 7), np.float32))
-        return PolicyCapabilities(supported_benchmarks=(SPEC.name,), required_features=tuple(SHAPES))
-
-    def act(self, observation: Observation) -> ActionChunk:
-        """The same as ever."""
-        return self.chunk
-
-
-def images() -> dict[str, NDArray[Any]]:
-    """A client's arrays."""
-    random = np.random.default_rng(0)
-    return {name: random.integers(0, 255, shape).astype(dtype) for name, (shape, dtype) in SHAPES.items()}
-
-
 # --- proctor ---------------------------------------------------------------------------------------
 
 
@@ -115,26 +69,17 @@ def serve_policy(path: Path) -> None:
 
 @contextmanager
 def ask_policy(path: Path, client: int) -> Iterator[Ask]:
-    session = open_session(f"unix:{path}", SPEC, act_timeout_s=10)
-    episode, arrays = f"episode-{client}", images()
-    session.begin(EpisodeContext(episode, "task"))
-    yield lambda step: assert_chunk(session.act(Observation(episode, step, dict(arrays))))
-    session.end(episode, "success")
-    session.close()
-
-
-def assert_chunk(chunk: ActionChunk) -> None:
-    assert chunk.actions.shape == (1, 7)
+    with asking(open_session(f"unix:{path}", RAW, act_timeout_s=10), RAW, client) as ask:
+        yield ask
 
 
 # --- the bare loop ---------------------------------------------------------------------------------
 
 
 def views(memory: mmap.mmap) -> list[NDArray[Any]]:
-    made, offset = [], 0
-    for shape, dtype in SHAPES.values():
-        made.append(np.ndarray(shape, dtype, memory, offset))
-        offset += made[-1].nbytes
+    made: list[NDArray[Any]] = []
+    for array in arrays(RAW).values():
+        made.append(np.ndarray(array.shape, array.dtype, memory, sum(view.nbytes for view in made)))
     return made
 
 
@@ -144,7 +89,7 @@ def serve_bare(path: Path) -> None:
     listener.listen()
     poll, clients = select.poll(), {}
     poll.register(listener, select.POLLIN)
-    answer = np.zeros((1, 7), np.float32).tobytes()
+    answer = np.zeros((1, DIMENSION), np.float32).tobytes()
     while True:
         for fd, _ in poll.poll():
             if fd == listener.fileno():
@@ -167,7 +112,7 @@ def serve_bare(path: Path) -> None:
 def ask_bare(path: Path, client: int) -> Iterator[Ask]:
     fd = os.memfd_create("bare")
     os.ftruncate(fd, 1 << 20)
-    targets, sources = views(mmap.mmap(fd, 1 << 20)), list(images().values())
+    targets, sources = views(mmap.mmap(fd, 1 << 20)), list(arrays(RAW).values())
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(str(path))
     socket.send_fds(sock, [b"m"], [fd])
@@ -177,7 +122,7 @@ def ask_bare(path: Path, client: int) -> Iterator[Ask]:
         for target, source in zip(targets, sources, strict=True):
             target[...] = source
         sock.send(request)
-        assert len(sock.recv(256)) == 28
+        assert len(sock.recv(256)) == 4 * DIMENSION
 
     yield ask
     sock.close()
@@ -185,12 +130,14 @@ def ask_bare(path: Path, client: int) -> Iterator[Ask]:
 
 # --- measuring -------------------------------------------------------------------------------------
 
-Serve = Callable[[Path], None]
-Asker = Callable[[Path, int], Any]
 SYSTEMS: dict[str, tuple[Serve, Asker]] = {
-    "proctor": (serve_policy, ask_policy),
-    "bare": (serve_bare, ask_bare),
+    "local": (serve_policy, ask_policy),
+    "bare memory": (serve_bare, ask_bare),
+    "bare websocket": ECHO,
+    **WIRES,
 }
+BESIDE = {"local": "bare memory", **dict.fromkeys(("openpi", "chunk-ws", "roboarena"), "bare websocket")}
+"""What a dialect is measured beside."""
 
 
 def measure(system: str, clients: int, seconds: float) -> Measurement:
@@ -211,10 +158,10 @@ def measure(system: str, clients: int, seconds: float) -> Measurement:
 def _wait_for(system: str, path: Path) -> None:
     while not path.exists():
         time.sleep(0.005)
-    if system == "proctor":
+    if system == "local":
         with PolicyClient(path) as client:
             client.wait_until_ready(10)
-        prepare(f"unix:{path}", SessionContext("bench", "", SPEC), timeout_s=10)
+        prepare(f"unix:{path}", SessionContext("bench", "", RAW), timeout_s=10)
 
 
 def _run_clients(asker: Asker, path: Path, clients: int, seconds: float, server: int) -> Measurement:
@@ -244,7 +191,7 @@ def _run_clients(asker: Asker, path: Path, clients: int, seconds: float, server:
 
 def _client(asker: Asker, path: Path, number: int, seconds: float, barrier: Any, result: Pipe) -> None:
     with asker(path, number) as ask:
-        for step in range(200):
+        for step in range(WARM_UP):
             ask(step)
         barrier.wait()
         cpu = time.process_time()
@@ -252,7 +199,7 @@ def _client(asker: Asker, path: Path, number: int, seconds: float, barrier: Any,
         now = time.perf_counter()
         until = now + seconds
         while now < until:
-            ask(len(latencies))
+            ask(WARM_UP + len(latencies))
             then, now = now, time.perf_counter()
             latencies.append(now - then)
         result.send((np.array(latencies), time.process_time() - cpu))
@@ -271,44 +218,72 @@ def spread(values: list[float]) -> dict[str, float]:
     }
 
 
-def report(repeats: int, seconds: float) -> dict[str, Any]:
+def report(dialects: list[str], repeats: int, seconds: float) -> dict[str, Any]:
     """All systems and client numbers, taking turns so that a noisy moment hits all of them."""
-    taken: dict[tuple[int, str], list[Measurement]] = {}
+    systems = dict.fromkeys([*dialects, *(BESIDE[name] for name in dialects if name in BESIDE)])
+    taken: dict[tuple[str, int], list[Measurement]] = {}
     for _ in range(repeats):
-        for clients in CLIENTS:
-            for system in SYSTEMS:
-                taken.setdefault((clients, system), []).append(measure(system, clients, seconds))
+        for system in systems:
+            for clients in CLIENTS if system in ("local", "bare memory") else (1,):
+                taken.setdefault((system, clients), []).append(measure(system, clients, seconds))
     figures: dict[str, Any] = {}
-    for (clients, system), measurements in taken.items():
+    for (system, clients), measurements in taken.items():
         rows = [asdict(measurement) for measurement in measurements]
-        figures.setdefault(str(clients), {})[system] = {
+        figures.setdefault(system, {})[str(clients)] = {
             name: spread([row[name] for row in rows]) for name in rows[0]
         }
     return {
         "bench": "roundtrip",
-        "payload_bytes": sum(array.nbytes for array in images().values()),
+        "payload_bytes": sum(array.nbytes for array in arrays(RAW).values()),
         "repeats": repeats,
         "seconds": seconds,
         "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
-        "clients": figures,
+        "systems": figures,
+        "beside": {name: _times(figures, name, BESIDE[name]) for name in dialects if name in BESIDE},
+        "codec_cpu_ms": codec_cpu_ms() if "episode-http" in dialects else None,
     }
+
+
+def _times(figures: dict[str, Any], system: str, bare: str) -> float:
+    """How many times as long a call takes as beside it."""
+    long, short = (figures[name]["1"]["p50_ms"]["median"] for name in (system, bare))
+    return round(float(long / short), 2)
+
+
+def codec_cpu_ms() -> float:
+    """Processor time of making the episode protocol's frames and of reading them, per step."""
+    mapping = MAPPINGS["episode-http"]
+    assert mapping is not None
+    frames = [array for name, array in arrays(JPEG).items() if name in CAMERAS]
+    began = time.process_time()
+    for _ in range(100):
+        for frame in frames:
+            decode_image(encode_image(frame, mapping.images[0].codec))
+    return round((time.process_time() - began) * 10, 3)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--dialect", choices=["all", "local", *WIRES], default="all")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.8)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.5)
     options = parser.parse_args()
-    result = report(options.repeats, options.seconds)
+    dialects = ["local", *WIRES] if options.dialect == "all" else [options.dialect]
+    result = report(dialects, options.repeats, options.seconds)
     if options.json:
         print(json.dumps(result))
         return
-    for clients, systems in result["clients"].items():
-        for system, figures in systems.items():
-            print(f"{clients} clients  {system:8} {_line(figures)}")
+    for system, by_clients in result["systems"].items():
+        for clients, figures in by_clients.items():
+            print(f"{system:15}{clients} client(s) {_line(figures)}")
+    for system, times in result["beside"].items():
+        print(f"{system}: {times} times as long as {BESIDE[system]}")
+    if result["codec_cpu_ms"] is not None:
+        print(f"episode-http: of its cpu, {result['codec_cpu_ms']} ms make and read JPEG")
 
 
 def _line(figures: dict[str, dict[str, float]]) -> str:

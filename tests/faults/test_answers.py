@@ -1,24 +1,38 @@
-"""What a server may answer that is no action: the episode ends as the policy's fault, the next one is served.
-
-Nothing of it can reach a simulator: `act` raises, and the rollout steps with what `act` returns.
-"""
+"""What a server may answer that is no action: no simulator steps with it, the episode ends as the policy's
+fault, and the next one is served."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from proctor.errors import InvalidActionError, ProctorError, ProtocolError
-from proctor.evaluation.faults import outcome_of
+from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
+from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition
+from proctor.evaluation.protocol import RunSettings
 from proctor.evaluation.record import Outcome
+from proctor.evaluation.rollout import run_episode
 from proctor.limits import MAX_CHUNK_STEPS
+from proctor.testing.toy_versions import toy_definition
 from proctor.wire.local import memory
 from proctor.wire.session import PolicySession
 
-from .wires import DIALECTS, DIMENSION, SERVERS, Forged, Puppet, ask, begin, lives, observation, open_session
+from .wires import (
+    DIALECTS,
+    DIMENSION,
+    SERVERS,
+    SPEC,
+    Forged,
+    Puppet,
+    ask,
+    begin,
+    lives,
+    observation,
+    open_session,
+)
 
 ROW = np.zeros((1, DIMENSION), np.float32)
 
@@ -51,6 +65,68 @@ LIES: dict[str, Any] = {
 }
 
 
+EPISODE = Episode("reach/0/0", "reach", 0, 7, (Segment("go", 20),))
+BENCHMARK = msgspec.structs.replace(
+    toy_definition(),
+    features=(
+        FeatureDefinition(name="images.camera", kind="image", dtype="uint8", shape=(4, 6, 3)),
+        FeatureDefinition(name="state.joints", kind="state", dtype="float32", shape=(DIMENSION,)),
+        FeatureDefinition(name="language.instruction", kind="language"),
+    ),
+    actions=(
+        ActionDefinition(
+            representation=SPEC.default_action_representation,
+            dimension=DIMENSION,
+            dtype="float32",
+            limits="pass",
+            low=(-1.0,) * DIMENSION,
+            high=(1.0,) * DIMENSION,
+        ),
+    ),
+)
+SETTINGS = RunSettings(
+    run="faults",
+    benchmark=BENCHMARK,
+    benchmark_hash="0" * 64,
+    run_seed=0,
+    execute_steps="policy<=8",
+    action_representation=SPEC.default_action_representation,
+    policy_endpoints=(),
+    observe=("images.camera", "state.joints", "language.instruction"),
+    record="none",
+    record_features=(),
+    act_timeout_s=5.0,
+    run_directory="",
+)
+
+
+class Simulator:
+    """Counts its steps."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
+        return Reset(self._observed(observe), np.zeros(DIMENSION), False)
+
+    def step(self, action: np.ndarray, observe: Collection[str] = ()) -> StepResult:
+        self.steps += 1
+        return StepResult(terminated=False, success=False, observation=self._observed(observe))
+
+    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, Any]:
+        return self._observed(observe)
+
+    def hold_action(self, last: np.ndarray | None) -> np.ndarray:
+        return np.zeros(DIMENSION, np.float32)
+
+    def close(self) -> None:
+        pass
+
+    def _observed(self, names: Collection[str]) -> dict[str, Any]:
+        features = observation("a", 3).features
+        return {name: features[name] for name in names}
+
+
 @pytest.fixture(scope="module", params=DIALECTS)
 def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     puppet = Puppet()
@@ -69,13 +145,14 @@ Fixture = tuple[PolicySession, Puppet]
 def test_what_is_no_action_is_the_policys_fault(wire: Fixture, lie: str) -> None:
     session, puppet = wire
     puppet.answer = lambda state: LIES[lie]
-    begin(session, "lied to")
-    with pytest.raises(ProctorError) as caught:
-        session.act(observation("lied to", 3))
-    assert isinstance(caught.value, (InvalidActionError, ProtocolError)), caught.value
-    assert outcome_of(caught.value, "policy_act") is Outcome.POLICY_ERROR
-    assert len(str(caught.value)) < 1000
-    session.end("lied to", "policy_error")
+    simulator = Simulator()
+    record = run_episode(simulator, session, EPISODE, SETTINGS)
+    assert record.outcome is Outcome.POLICY_ERROR
+    assert record.error is not None
+    assert record.error.type in ("InvalidActionError", "ProtocolError")
+    assert record.error.phase == "policy_act"
+    assert len(record.error.message) < 1000
+    assert simulator.steps == 0
     puppet.answer = Puppet.answer
     assert lives(session)
 
@@ -87,3 +164,10 @@ def test_the_smallest_numbers_are_actions(wire: Fixture) -> None:
     assert 0 < ask(session, "small", 0) < 1e-39
     session.end("small", "success")
     puppet.answer = Puppet.answer
+
+
+def test_what_is_an_action_is_stepped_with(wire: Fixture) -> None:
+    simulator = Simulator()
+    record = run_episode(simulator, wire[0], EPISODE, SETTINGS)
+    assert record.outcome is Outcome.FAILURE, record.error
+    assert simulator.steps == 20
