@@ -162,9 +162,7 @@ class TestLoading:
     def test_a_policy_that_asks_for_the_past(self) -> None:
         policy = ProbePolicy(observation_offsets={"state.pose": (-1, 0)})
         served = ServedPolicy(policy, context=probe_context(), mapping=PRESETS["canonical"])
-        with pytest.raises(
-            UsageError, match=r"observation_offsets \(state\.pose\); this"
-        ):
+        with pytest.raises(UsageError, match=r"observation_offsets \(state\.pose\); this"):
             served.load()
         served.close()
 

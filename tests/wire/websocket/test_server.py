@@ -301,7 +301,6 @@ class TestPatience:
             first.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert first.recv(12) == b"HTTP/1.1 200"
 
-
     def test_who_has_asked_already_is_told_even_then(self) -> None:
         ours, theirs = socket.socketpair()
         theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
