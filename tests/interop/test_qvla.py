@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,17 @@ feature = ["state.proprioception"]
 """
 
 
+METAWORLD_MAPPING = """
+instruction = "prompt"
+[[images]]
+key = "base_0_rgb"
+feature = ["images.primary"]
+[[states]]
+key = "state"
+feature = ["state.proprioception"]
+"""
+
+
 @pytest.fixture
 def python(interpreter: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -43,7 +55,7 @@ def python(interpreter: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_run_has_the_same_outcomes_as_over_the_local_dialect_noise_included(python: Path) -> None:
     write_toy_version(Path("conf/benchmarks"), episodes=3)
-    with listening(python, "qvla_server.py") as port:
+    with listening(python, "qvla_server.py", "steer") as port:
         theirs = evaluate(
             f"127.0.0.1:{port}", benchmark="toy-v1", mapping="mapping.toml", workers=2, name="theirs"
         )
@@ -54,10 +66,30 @@ def test_a_run_has_the_same_outcomes_as_over_the_local_dialect_noise_included(py
 def test_a_server_at_another_rate_is_refused_before_the_first_episode(python: Path) -> None:
     write_toy_version(Path("conf/benchmarks"), episodes=1, control_hz=20.0)
     with (
-        listening(python, "qvla_server.py") as port,
+        listening(python, "qvla_server.py", "steer") as port,
         pytest.raises(PolicyLoadError, match="action_fps is 10, the benchmark applies 20"),
     ):
         evaluate(f"127.0.0.1:{port}", benchmark="toy-v1", mapping="mapping.toml", workers=1, name="slow")
+
+
+@pytest.mark.sim
+def test_a_run_in_a_real_simulator(python: Path) -> None:
+    Path("mapping.toml").write_text(METAWORLD_MAPPING)
+    settings: dict[str, Any] = {
+        "benchmark": "metaworld-mt10-v1",
+        "tasks": ["reach-v3"],
+        "episodes": 1,
+        "workers": 1,
+    }
+    with listening(python, "qvla_server.py", "hover") as port:
+        theirs = evaluate(f"127.0.0.1:{port}", mapping="mapping.toml", name="theirs", **settings)
+    ours = run_evaluation(
+        EvaluationRequest(
+            policy=str(PEERS / "pilot_policy.py:Hover"), policy_args={"rows": 50}, name="ours", **settings
+        )
+    )
+    assert (theirs.outcome_hash, theirs.actions_hash) == (ours.outcome_hash, ours.actions_hash)
+    assert [record.steps for record in theirs.records] == [500]
 
 
 def _steered(*, jitter: bool) -> Results:

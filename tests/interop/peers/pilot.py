@@ -27,7 +27,7 @@ def reach(state: Any) -> Any:
     return np.tile(action, (ROWS, 1))
 
 
-def hover(state: Any) -> Any:
-    """Displacements of Meta-World's hand towards a height of 0.2 m. state (4,) → (ROWS, 4)."""
+def hover(state: Any, rows: int = ROWS) -> Any:
+    """Displacements of Meta-World's hand towards a height of 0.2 m. state (4,) → (rows, 4)."""
     action = np.array([0.0, 0.0, np.clip(10 * (0.2 - float(state[2])), -1, 1), 0.0], np.float32)
-    return np.tile(action, (ROWS, 1))
+    return np.tile(action, (rows, 1))

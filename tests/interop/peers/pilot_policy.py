@@ -57,12 +57,15 @@ class Reach(Policy):
 class Hover(Policy):
     """Raises Meta-World's hand to a height."""
 
+    def __init__(self, rows: int = ROWS) -> None:
+        self.rows = rows
+
     def load(self, context: SessionContext) -> PolicyCapabilities:
         return PolicyCapabilities(
             supported_benchmarks=("metaworld",),
             required_features=("images.primary", "state.proprioception"),
-            supported_action_chunk_sizes=(ROWS,),
+            supported_action_chunk_sizes=(self.rows,),
         )
 
     def act(self, observation: Observation) -> ActionChunk:
-        return ActionChunk(hover(observation.features["state.proprioception"]))
+        return ActionChunk(hover(observation.features["state.proprioception"], self.rows))
