@@ -13,7 +13,7 @@ BENCHES := roundtrip overhead observe queue batching startup
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 
-.PHONY: demo test unit lint format bench environments graphics python lock clean
+.PHONY: demo test slow unit lint format bench environments graphics python lock clean
 .DELETE_ON_ERROR:
 
 demo: graphics  ## Examine the bundled scripted policies on both benchmarks, from nothing.
@@ -26,7 +26,11 @@ demo: graphics  ## Examine the bundled scripted policies on both benchmarks, fro
 
 test: graphics  ## Everything that must pass before a change lands.
 	@$(MAKE) --no-print-directory lint environments
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 -m "not slow"
+
+slow: graphics  ## The tests that take minutes: floods in real time.
+	@$(MAKE) --no-print-directory .venv/dev.stamp environments
+	$(BIN)/pytest -q -n 2 -m slow
 
 unit: .venv/dev.stamp  ## The tests that start no process and no simulator.
 	$(BIN)/pytest -q -m "not sim and not process and not slow"

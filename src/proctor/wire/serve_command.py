@@ -13,7 +13,6 @@ import logging
 import shlex
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 
 from proctor.errors import PolicyFault, UsageError
@@ -58,7 +57,7 @@ def _serve(options: argparse.Namespace, resolve: Resolve) -> int:
             served.load()
         with contextlib.closing(shell.start(served, address, guard)) as running:
             print(_announcement(options, running, mapping), flush=True)
-            while not stop.wait(_LOOK_S) and not served.ended.is_set():
+            while not stop.asked and not served.ended.wait(_LOOK_S):
                 pass
     return 0 if served.fatal is None else 4
 
@@ -128,16 +127,22 @@ def _announcement(options: argparse.Namespace, running: RunningServer, mapping: 
     return f"serving {options.policy} at {running.address}; evaluate it with: {shlex.join(command)}"
 
 
+class _Stop:
+    """Whether the process was asked to end. A flag alone: a handler may not take a lock, not even an event's."""
+
+    asked = False
+
+
 @contextlib.contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """An event that the first SIGTERM or SIGINT sets; the second one ends the process at once."""
-    stop = threading.Event()
+def _stopping() -> Iterator[_Stop]:
+    """The first SIGTERM or SIGINT asks; the second one ends the process at once."""
+    stop = _Stop()
     numbers = (signal.SIGTERM, signal.SIGINT)
 
     def heard(number: int, frame: object) -> None:
         for each in numbers:
             signal.signal(each, signal.SIG_DFL)
-        stop.set()
+        stop.asked = True
 
     before = {number: signal.signal(number, heard) for number in numbers}
     try:
