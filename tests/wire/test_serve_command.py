@@ -108,7 +108,10 @@ def test_it_prints_its_address_and_leaves_when_told(dialect: str, spec_file: str
         line = child.stdout.readline()
         assert b"correct-horse" not in Path(f"/proc/{child.pid}/cmdline").read_bytes()
         child.send_signal(signal.SIGTERM)
-        rest, log = child.communicate(timeout=20)
+        try:
+            rest, log = child.communicate(timeout=20)
+        finally:
+            child.kill()
     assert (child.returncode, rest) == (0, ""), log
     assert line.startswith(f"serving {PROBE} at {'unix:/' if dialect == 'local' else 'ws://127.0.0.1:'}")
     assert ("--dialect openpi --mapping canonical --token-file" in line) is (dialect == "openpi")
