@@ -128,7 +128,7 @@ def _announcement(options: argparse.Namespace, running: RunningServer, mapping: 
 
 
 class _Stop:
-    """Whether the process was asked to end. A flag alone: a signal handler may take no lock, nor an event's."""
+    """Whether the process was asked to end. A flag alone: a signal handler may take no lock."""
 
     asked = False
 
