@@ -33,7 +33,7 @@ slow: graphics  ## The tests that take minutes: floods in real time.
 	$(BIN)/pytest -q -n 2 -m slow
 
 unit: .venv/dev.stamp  ## The tests that start no process and no simulator.
-	$(BIN)/pytest -q -m "not sim and not process and not slow"
+	$(BIN)/pytest -q -n 2 -m "not sim and not process and not slow"
 
 lint: .venv/dev.stamp  ## Style, types, and who may import whom.
 	$(BIN)/ruff check .
