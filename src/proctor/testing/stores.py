@@ -208,7 +208,7 @@ class StoreConformance:
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
         """Where the store is."""
-        raise NotImplementedError
+        pytest.fail("StoreConformance: override the fixture `url`")
 
     @pytest.fixture
     def clock(self) -> Clock:
