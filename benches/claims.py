@@ -34,7 +34,7 @@ from proctor.coordinator.configuration import Ready, ServerConfig
 from proctor.coordinator.plan import RunPlan
 from proctor.coordinator.store import New, RunStore, open_store
 from proctor.evaluation.protocol import Accepted, AttemptRef, ClaimReply, ClaimRequest, EpisodeReport
-from proctor.testing.stores import ref_of, toy_plan, toy_record
+from proctor.testing.store_driver import ref_of, toy_plan, toy_record
 
 CLIENTS = (1, 16, 64)
 ITEMS = (1_000, 10_000)

@@ -26,7 +26,7 @@ from proctor.launch.policies import ClassPolicy
 from proctor.launch.servers import make_server
 from proctor.launch.supervisor import stop_all, wait_until_ready
 from proctor.launch.workplace import make_workplace
-from proctor.testing.stores import toy_plan
+from proctor.testing.store_driver import toy_plan
 from proctor.testing.toy_versions import write_toy_version
 from proctor.wire.local import PolicyClient
 

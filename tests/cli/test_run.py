@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from proctor.cli.root import root
 from proctor.coordinator.store import New, open_store
 from proctor.errors import UsageError
-from proctor.testing.stores import Clock, Driver, toy_plan, toy_record
+from proctor.testing.store_driver import Clock, Driver, toy_plan, toy_record
 
 
 def invoke(*arguments: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from proctor.coordinator.audit import audit
 from proctor.coordinator.store import RunStore, Start, open_store
-from proctor.testing.stores import Clock, Driver
+from proctor.testing.store_driver import Clock, Driver
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from proctor.evaluation.protocol import (
     RunSettings,
 )
 from proctor.evaluation.record import Outcome
-from proctor.testing.stores import Driver, hello_of, ref_of, toy_error, toy_plan, toy_record
+from proctor.testing.store_driver import Driver, hello_of, ref_of, toy_error, toy_plan, toy_record
 
 TOKEN = "t" * 43
 

@@ -10,7 +10,7 @@ from proctor.coordinator.audit import audit
 from proctor.coordinator.schema import SQLITE_TRIGGERS
 from proctor.coordinator.store import New, open_store
 from proctor.evaluation.record import Outcome
-from proctor.testing.stores import Clock, Driver, toy_plan, toy_record
+from proctor.testing.store_driver import Clock, Driver, toy_plan, toy_record
 
 
 @pytest.fixture

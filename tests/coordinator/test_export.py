@@ -9,7 +9,7 @@ from proctor.errors import LeaseLostError, RequestRefusedError, StorageFault, Un
 from proctor.evaluation.record import Outcome
 from proctor.limits import MAX_ATTEMPTS
 from proctor.results.run_record import AttemptFault
-from proctor.testing.stores import hello_of, toy_plan, toy_record, wait
+from proctor.testing.store_driver import hello_of, toy_plan, toy_record, wait
 
 
 def test_a_new_run_is_its_plan(opener, database):

@@ -8,7 +8,7 @@ import pytest
 from proctor.coordinator import journal as journal_module
 from proctor.coordinator.journal import Journal
 from proctor.coordinator.store import New, Restart
-from proctor.testing.stores import toy_plan
+from proctor.testing.store_driver import toy_plan
 
 
 @pytest.fixture

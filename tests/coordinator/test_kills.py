@@ -16,7 +16,7 @@ from proctor.coordinator.export import export_run
 from proctor.coordinator.store import New, Restart, open_store
 from proctor.coordinator.writer import Writer
 from proctor.evaluation.record import Outcome
-from proctor.testing.stores import Clock, Driver, hello_of, toy_plan, toy_record, wait
+from proctor.testing.store_driver import Clock, Driver, hello_of, toy_plan, toy_record, wait
 
 POINTS = ["hello", "claim", "report", "complete", "release", "fail", "lost", "cancel", "refusal"]
 

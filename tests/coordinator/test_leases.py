@@ -2,7 +2,7 @@ import pytest
 
 from proctor.coordinator.leases import LeaseBook
 from proctor.coordinator.transaction import Holder
-from proctor.testing.stores import Clock
+from proctor.testing.store_driver import Clock
 
 A, B = Holder(0, 1, "a", "w0"), Holder(1, 1, "b", "w1")
 

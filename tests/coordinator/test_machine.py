@@ -24,7 +24,7 @@ from proctor.errors import LeaseLostError, RequestRefusedError
 from proctor.evaluation.protocol import Lease
 from proctor.evaluation.record import EVALUATED, Outcome
 from proctor.limits import LEASE_S, MAX_ATTEMPTS
-from proctor.testing.stores import Clock, Driver, toy_plan, toy_record
+from proctor.testing.store_driver import Clock, Driver, toy_plan, toy_record
 
 PLAN = toy_plan(("reach", "park"), episodes=3, window=2)
 PLAN_TASKS = ["reach", "reach", "park", "park"]

@@ -18,7 +18,7 @@ from proctor.coordinator.schema import SCHEMA, metadata
 from proctor.coordinator.store import New, Restart, Resume, open_store
 from proctor.errors import UsageError
 from proctor.evaluation.record import Outcome
-from proctor.testing.stores import Clock, Driver, toy_plan
+from proctor.testing.store_driver import Clock, Driver, toy_plan
 
 DATA = Path(__file__).parent / "data"
 

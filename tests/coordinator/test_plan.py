@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from proctor.coordinator.plan import differences, fingerprint, plan_hash, planned_items
 from proctor.errors import UnknownNameError, UsageError
-from proctor.testing.stores import toy_plan
+from proctor.testing.store_driver import toy_plan
 
 
 def test_items_are_windows_of_one_task():

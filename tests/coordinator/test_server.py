@@ -18,7 +18,7 @@ from proctor.coordinator.server import serve
 from proctor.coordinator.store import New, Restart, Resume
 from proctor.errors import CoordinatorGone, RequestRefusedError
 from proctor.evaluation.protocol import Accepted, ClaimReply, ClaimRequest, EpisodeReport
-from proctor.testing.stores import ref_of, toy_error, toy_plan, toy_record
+from proctor.testing.store_driver import ref_of, toy_error, toy_plan, toy_record
 
 TOKEN = "t" * 43
 

@@ -16,7 +16,7 @@ from proctor.coordinator.store import New, Resume, open_store
 from proctor.errors import LeaseLostError, StorageFault, UsageError
 from proctor.evaluation.protocol import ClaimRequest
 from proctor.limits import LEASE_S
-from proctor.testing.stores import Driver, toy_plan, toy_record, wait
+from proctor.testing.store_driver import Driver, toy_plan, toy_record, wait
 
 
 def fill_disk(driver: Driver) -> None:

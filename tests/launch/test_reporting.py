@@ -28,7 +28,7 @@ from proctor.results import (
     read_launch,
     write_launch,
 )
-from proctor.testing.stores import Clock, Driver, toy_plan
+from proctor.testing.store_driver import Clock, Driver, toy_plan
 from proctor.testing.toy_versions import toy_definition
 
 LAUNCH = LaunchRecord(

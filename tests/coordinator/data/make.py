@@ -8,7 +8,7 @@ from pathlib import Path
 from proctor.coordinator.schema import SCHEMA
 from proctor.coordinator.store import New, open_store
 from proctor.evaluation.record import Outcome
-from proctor.testing.stores import Clock, Driver, hello_of, toy_plan, toy_record, wait
+from proctor.testing.store_driver import Clock, Driver, hello_of, toy_plan, toy_record, wait
 
 path = Path(__file__).parent / f"schema-{SCHEMA}.db"
 clock = Clock()
