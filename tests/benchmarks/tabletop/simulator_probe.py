@@ -21,6 +21,7 @@ import mujoco
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from sizes import SIZES
 
 from proctor.actions.robots import panda
 from proctor.benchmarks.contract import Episode, Segment
@@ -96,24 +97,6 @@ def oracle() -> Policy:
 
 # --- measures and geometry -------------------------------------------------------------------------
 
-CATALOGUE: dict[Kind, tuple[float, ...]] = {
-    "box": (0.03, 0.02, 0.01),
-    "cylinder": (0.03, 0.04),
-    "plate": (0.03, 0.008),
-    "ball": (0.02,),
-    "bottle": (0.026, 0.11, 0.012, 0.05),
-    "ring": (0.028, 0.008),
-    "vessel": (0.028, 0.10, 0.004),
-    "tray": (0.08, 0.06, 0.025, 0.005),
-    "bin": (0.08, 0.06, 0.025, 0.005),
-    "zone": (0.05,),
-    "drawer": (0.09, 0.10, 0.11, 0.14),
-    "knob": (0.03, 0.05, 0.03),
-    "lever": (0.13, 0.6),
-    "button": (0.025, 0.03, 0.012),
-    "socket": (0.0175, 0.045, 0.02),
-    "post": (0.008, 0.07, 0.035),
-}
 LOOSE: tuple[Kind, ...] = ("box", "cylinder", "plate", "ball", "bottle", "ring", "vessel")
 RING_OF_AXES = [np.array([np.cos(a), np.sin(a), 0.0]) for a in np.linspace(0, 2 * np.pi, 97)]
 
@@ -122,7 +105,7 @@ def _alone(kind: Kind) -> tuple[Any, Any]:
     """A model of one thing at the origin, and its data."""
     spec = mujoco.MjSpec()
     mass = 0.1 if kind in (*LOOSE, "tray") else 0.0
-    add_thing(spec, kind, Thing(kind, CATALOGUE[kind], "red", mass), (1.0, 0.0, 0.0))
+    add_thing(spec, kind, Thing(kind, SIZES[kind], "red", mass), (1.0, 0.0, 0.0))
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -154,7 +137,7 @@ def _support(model: Any, geom: int, axis: Vector) -> float:
 def measures() -> dict[str, dict[str, float]]:
     """By kind, the measures' and the compiled geoms': top, bottom, radius of the footprint (m)."""
     up, found = np.array([0.0, 0.0, 1.0]), {}
-    for kind, size in CATALOGUE.items():
+    for kind, size in SIZES.items():
         shape = shape_of(Thing(kind, size, "red"))
         model, data = _alone(kind)
         found[kind] = {
@@ -169,7 +152,7 @@ def extents() -> dict[str, float]:
     """By kind of loose thing: largest difference (m) of its half extent along 200 axes from the geoms'."""
     random, found = np.random.default_rng(0), {}
     for kind in LOOSE:
-        shape = shape_of(Thing(kind, CATALOGUE[kind], "red"))
+        shape = shape_of(Thing(kind, SIZES[kind], "red"))
         model, data = _alone(kind)
         axes = random.normal(size=(200, 3))
         axes /= np.linalg.norm(axes, axis=1, keepdims=True)
@@ -185,7 +168,7 @@ def spaces() -> dict[str, dict[str, float]]:
     """By kind of container: how far (m) its walls are from where its measures say, and if they end there."""
     found = {}
     for kind in ("vessel", "tray", "bin", "drawer", "socket"):
-        inside = shape_of(Thing(kind, CATALOGUE[kind], "red")).inside
+        inside = shape_of(Thing(kind, SIZES[kind], "red")).inside
         assert inside is not None
         model, data = _alone(kind)
         below, above = (
