@@ -17,7 +17,7 @@ format_option = click.option(
     type=click.Choice(FORMATS),
     default="terminal",
     show_default=True,
-    help="LaTeX needs booktabs; CSV has the figures unrounded.",
+    help="LaTeX needs booktabs and graphicx; CSV has the figures unrounded.",
 )
 output_option = click.option(
     "--output",

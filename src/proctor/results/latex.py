@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from proctor.results.tables import Table
 
-PREAMBLE = r"% needs \usepackage{booktabs}"
+PREAMBLE = r"% needs \usepackage{booktabs,graphicx}"
+
+_NOT_WIDER_THAN_THE_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 _COMMANDS = {
     "\\": r"\textbackslash{}",
@@ -55,13 +57,14 @@ def as_latex(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
             r"\begin{table}",
             r"  \centering",
             rf"  \caption{{{latex_escaped(caption)}}}",
+            rf"  {_NOT_WIDER_THAN_THE_LINE}",
             rf"  \begin{{tabular}}{{{columns}}}",
             r"    \toprule",
             _row(table.header),
             r"    \midrule",
             *map(_row, table.rows),
             r"    \bottomrule",
-            r"  \end{tabular}",
+            r"  \end{tabular}}",
             *(rf"  \par\smallskip{{\footnotesize {latex_escaped(note)}\par}}" for note in notes),
             r"\end{table}",
         ]
