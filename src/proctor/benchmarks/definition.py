@@ -32,8 +32,11 @@ class FeatureDefinition(Data, frozen=True, forbid_unknown_fields=True):
     shape: tuple[int, ...] | None = None
     required: bool = False
     """Sent to every policy; optional features are sent (and rendered) only when a policy requires them."""
-    orientation: Literal["upright", "rotated-180", "flipped-vertical"] | None = None
-    """How the frame handed out relates to the simulator's own buffer: what was done to it."""
+    orientation: Literal["upright", "rotated-90", "rotated-180", "rotated-270", "flipped-vertical"] | None = (
+        None
+    )
+    """How the frame handed out relates to the simulator's own buffer: what was done to it. Turns are
+    counter-clockwise, in degrees."""
     codec: Literal["raw"] | None = None
     """How an image leaves the benchmark: `raw`. What a wire makes of it is recorded with its mapping."""
     camera: str | None = None

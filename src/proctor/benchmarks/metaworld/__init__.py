@@ -14,5 +14,5 @@ FAMILY: Final[Family] = SimulatorFamily(
     name="metaworld",
     environment="proctor.benchmarks.metaworld.environment:MetaworldEnvironment",
     distributions=("metaworld", "mujoco", "gymnasium", "numpy"),
-    orientations=("upright", "rotated-180", "flipped-vertical"),
+    orientations=("upright", "rotated-90", "rotated-180", "rotated-270", "flipped-vertical"),
 )

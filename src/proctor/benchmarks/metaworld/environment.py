@@ -18,9 +18,10 @@ from proctor.benchmarks.definition import (
 )
 from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.features import Sampler, sample, samplers_of
+from proctor.benchmarks.metaworld.cameras import Cameras
 from proctor.benchmarks.metaworld.pristine import Pristine
-from proctor.benchmarks.mujoco_frames import Frames
-from proctor.errors import UnknownNameError
+from proctor.benchmarks.metaworld.settings import episode_settings_of
+from proctor.errors import BenchmarkFault, UnknownNameError
 from proctor.policy import FeatureValue
 
 CLASS_SUFFIX: Final = "-goal-observable"
@@ -48,7 +49,7 @@ class MetaworldEnvironment:
     ) -> None:
         """`action` is the only one there is: upstream's own."""
         self._upstream = _make_upstream(task.id)
-        self._frames = Frames(self._upstream.model, definition.features, definition.render)
+        self._cameras = Cameras(self._upstream.model, definition)
         self._pristine = Pristine(self._upstream)
         self._samplers = samplers_of("Meta-World", definition.features, self._camera, self._sensors())
         self._segments: tuple[Segment, ...] = ()
@@ -57,18 +58,21 @@ class MetaworldEnvironment:
         self._closed = False
 
     def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
-        """Build the start that belongs to `episode.seed`.
+        """Build the start that belongs to `episode.seed`, or to the random vector that the episode names.
 
         The initial state is float64: qpos, then qvel, then upstream's random vector, which places objects and
         goal. Success is not judged before the first step, as upstream does not.
         """
         refuse_predicates(episode)
+        vector = episode_settings_of(episode).random_vector
         upstream = self._upstream
         self._pristine.restore()
         self._segments = episode.segments
         self._instruction = episode.segments[0].instruction
         upstream.seeded_rand_vec, upstream._freeze_rand_vec = True, False
         upstream.seed(episode.seed)
+        if vector is not None:
+            self._place(episode, vector)
         self._observation, _ = upstream.reset()
         state = [upstream.data.qpos, upstream.data.qvel, upstream._last_rand_vec]
         return Reset(sample(self._samplers, observe), np.concatenate(state, dtype=np.float64))
@@ -101,11 +105,21 @@ class MetaworldEnvironment:
         """Free the render context."""
         if not self._closed:
             self._closed = True
-            self._frames.close()
+            self._cameras.close()
             self._upstream.close()
 
+    def _place(self, episode: Episode, vector: tuple[float, ...]) -> None:
+        """Have the next reset use this random vector, as upstream's `set_task` does."""
+        needed = self._upstream._random_reset_space.low.size
+        if len(vector) != needed:
+            raise BenchmarkFault(
+                f"episode {episode.id}, settings: random_vector has {len(vector)} values; valid: {needed}"
+            )
+        self._upstream._freeze_rand_vec = True
+        self._upstream._last_rand_vec = np.array(vector)
+
     def _camera(self, feature: FeatureDefinition) -> Sampler:
-        return lambda: self._frames.render(self._upstream.data, feature.name)
+        return lambda: self._cameras.picture(self._upstream.data, feature.name)
 
     def _sensors(self) -> dict[str, Sampler]:
         return {
