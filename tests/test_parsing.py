@@ -25,6 +25,7 @@ class Outer(msgspec.Struct, forbid_unknown_fields=True):
 class Camera(msgspec.Struct, forbid_unknown_fields=True):
     layout: Literal["hwc", "chw"] = "hwc"
     codec: Annotated[str, msgspec.Meta(pattern="^(raw|png)$", description="raw, png")] = "raw"
+    turn: Literal["left", "right"] | None = None
 
 
 class Cameras(msgspec.Struct, forbid_unknown_fields=True):
@@ -124,6 +125,10 @@ def test_data_without_the_tag_is_refused(shape: object) -> None:
         (
             {"spare": {"layout": "hcw"}},
             "unknown layout in file, spare 'hcw'; did you mean 'hwc'? Valid: chw, hwc",
+        ),
+        (
+            {"spare": {"turn": "lefd"}},
+            "unknown turn in file, spare 'lefd'; did you mean 'left'? Valid: left, right",
         ),
         ({"spare": {"codec": "jpg"}}, "unknown codec in file, spare 'jpg'. Valid: raw, png"),
         ({"images": {"layout": "hwc"}}, "file: images is a list of tables; in TOML, write [[images]]"),

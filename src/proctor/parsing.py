@@ -47,6 +47,7 @@ def _name_choices(message: str, raw: object, info: Any, source: str) -> None:
     value = raw
     for step in _STEP.findall(place[1]):
         info, value = _inside(info, value, step)
+    info = _given(info)
     where, _, name = f"{source}, {place[1]}".rpartition(", " if "." not in place[1] else ".")
     if isinstance(info, types.LiteralType):
         raise UnknownNameError(f"{name} in {where}", str(value), map(str, info.values))
@@ -58,13 +59,19 @@ def _name_choices(message: str, raw: object, info: Any, source: str) -> None:
 
 def _inside(info: Any, value: Any, step: str) -> tuple[Any, Any]:
     """Type and value one step further in; a type that is not known to have one is None."""
-    if isinstance(info, types.UnionType):
-        info = next((each for each in info.types if not isinstance(each, types.NoneType)), None)
+    info = _given(info)
     if isinstance(info, types.StructType) and isinstance(value, dict):
         return next((f.type for f in info.fields if f.encode_name == step), None), value.get(step)
     if isinstance(info, types.VarTupleType | types.ListType) and isinstance(value, list):
         return info.item_type, value[int(step)]
     return None, None
+
+
+def _given(info: Any) -> Any:
+    """The type of a value that may be left out, where it is there."""
+    if isinstance(info, types.UnionType):
+        return next((each for each in info.types if not isinstance(each, types.NoneType)), None)
+    return info
 
 
 def _refuse_unknown_keys(raw: object, info: Any, where: str) -> None:
