@@ -103,6 +103,22 @@ class StoreConformance:
         driver.claim("w0", "park")
         assert driver.claim("w1").episodes[0].task == "reach"
 
+    def test_a_free_worker_goes_where_nobody_is(self, opener: Opener) -> None:
+        """Though another task has more items: its worker has made its simulator, and will get to them."""
+        driver = opener(New(toy_plan(("reach", "park"), episodes=6)))
+        for _ in range(2):
+            driver.finish(driver.claim("w0", "park"))
+        driver.claim("w1", "reach")
+        assert driver.claim("w2").episodes[0].task == "park"
+
+    def test_a_free_worker_helps_where_everybody_has_somebody(self, opener: Opener) -> None:
+        """Nobody waits while there is work."""
+        driver = opener(New(toy_plan(("reach", "park"), episodes=6)))
+        driver.claim("w0", "park")
+        driver.claim("w1", "reach")
+        driver.claim("w1", "reach")
+        assert driver.claim("w2").episodes[0].task == "park"
+
     def test_drained_only_when_everything_is_settled(self, driver: Driver) -> None:
         """An item in work may come back."""
         leases = [driver.claim(f"w{i}") for i in range(4)]

@@ -53,10 +53,16 @@ TASKS = select(task).where(task.c.run_id == the("the_run")).order_by(task.c.task
 NEXT_TASK = (
     select(task.c.task)
     .where(task.c.run_id == the("the_run"), task.c.pending > 0)
-    .order_by((task.c.task == the("the_preferred")).desc(), task.c.pending.desc(), task.c.task)
+    .order_by(
+        (task.c.task == the("the_preferred")).desc(),
+        (task.c.leased == 0).desc(),
+        task.c.pending.desc(),
+        task.c.task,
+    )
     .limit(1)
 )
-"""The preferred task if it has pending items, else the one with most: that shortens the tail."""
+"""The preferred task if it has pending items: the worker has its simulator. Else one that nobody works on, so
+that it is made once; else, as all have somebody, the one with most pending items, which shortens the tail."""
 
 UNSETTLED = select(func.coalesce(func.sum(task.c.pending + task.c.leased), 0)).where(
     task.c.run_id == the("the_run")

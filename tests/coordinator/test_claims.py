@@ -1,0 +1,85 @@
+"""Who gets which task: a simulator is made as seldom as keeping everybody busy allows."""
+
+import heapq
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from proctor.coordinator.plan import RunPlan
+from proctor.coordinator.store import New, Start
+from proctor.testing.store_driver import Driver, toy_plan
+
+Opener = Callable[[Start], Driver]
+
+BUILD_S, ITEM_S = 30.0, 10.0
+
+
+def plan_of(**items: int) -> RunPlan:
+    """So many items of one episode by task."""
+    plan = toy_plan(tuple(items), episodes=max(items.values()), window=1)
+    kept = tuple(episode for episode in plan.episodes if episode.index < items[episode.task])
+    return msgspec.structs.replace(plan, episodes=kept)
+
+
+def work_through(driver: Driver, workers: int, *, tell_task: bool = True) -> SimpleNamespace:
+    """Let workers claim until nothing is left; making a simulator takes `BUILD_S`, an item `ITEM_S`."""
+    at = [(0.0, f"w{number}") for number in range(workers)]
+    tasks: dict[str, str | None] = {worker: None for _, worker in at}
+    leases: dict[str, object] = {}
+    found = SimpleNamespace(builds=0, end=0.0, idle=0.0, outcomes=set())
+    while at:
+        now, worker = heapq.heappop(at)
+        if (lease := leases.pop(worker, None)) is not None:
+            driver.finish(lease, worker)
+            found.end = max(found.end, now)
+        lease = driver.try_claim(worker, tasks[worker] if tell_task else None)
+        if lease is None:
+            continue
+        found.outcomes |= {episode.id for episode in lease.episodes}
+        build = tasks[worker] != lease.episodes[0].task
+        tasks[worker], leases[worker] = lease.episodes[0].task, lease
+        found.builds += build
+        heapq.heappush(at, (now + ITEM_S + BUILD_S * build, worker))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("workers", "items", "builds"),
+    [
+        (1, {"reach": 3, "park": 3, "cliff": 3, "tour": 3}, 4),
+        (2, {"reach": 5, "park": 5, "cliff": 5, "tour": 5}, 4),
+        (2, {"reach": 12, "park": 4, "cliff": 4, "tour": 4}, 5),
+        (4, {"reach": 5, "park": 5, "cliff": 5, "tour": 5}, 4),
+    ],
+)
+def test_a_task_is_made_once_where_nobody_would_wait(
+    opener: Opener, workers: int, items: dict[str, int], builds: int
+) -> None:
+    found = work_through(opener(New(plan_of(**items))), workers)
+    assert found.builds == builds
+    assert len(found.outcomes) == sum(items.values())
+
+
+def test_without_a_task_to_stay_with_it_would_be_made_for_most_items(opener: Opener) -> None:
+    items = {"reach": 5, "park": 5, "cliff": 5, "tour": 5}
+    found = work_through(opener(New(plan_of(**items))), 2, tell_task=False)
+    assert found.builds == 20
+    assert found.end > 2 * (2 * BUILD_S + 10 * ITEM_S)
+
+
+def test_the_last_task_is_shared_rather_than_waited_for(opener: Opener) -> None:
+    found = work_through(opener(New(plan_of(reach=40))), 2)
+    assert found.builds == 2
+    assert found.end == BUILD_S + 20 * ITEM_S
+
+
+def test_no_task_waits_behind_one_that_comes_back_for_ever(opener: Opener) -> None:
+    driver = opener(New(plan_of(reach=2, park=1)))
+    seen = []
+    while (lease := driver.try_claim("w0", seen[-1] if seen else None)) is not None:
+        seen.append(lease.episodes[0].task)
+        driver.fail(lease, "w0")
+    assert set(seen) == {"reach", "park"}
+    assert seen == sorted(seen, key=seen.index)  # each in one go: its simulator is made once
