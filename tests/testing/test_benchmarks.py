@@ -20,6 +20,7 @@ from proctor.errors import InvalidActionError, UnknownNameError
 from proctor.testing import benchmark_rules as rules
 from proctor.testing.benchmark_rules import CHECKS, Subject
 from proctor.testing.benchmarks import BenchmarkConformance, examine, main
+from proctor.testing.fresh_process import digests_in_a_new_process
 from proctor.testing.toy import ToyEnvironment, ToyFamily
 from proctor.testing.toy_versions import toy_version, write_toy_version
 
@@ -152,6 +153,18 @@ class BreaksAtLimits(ToyEnvironment):
         return replace(result, metrics={"ratio": np.inf if np.abs(action).max() >= 1 else 0.0})
 
 
+class RendersStaleFrames(ToyEnvironment):
+    """A lane that is freed spoils the frames of those that live."""
+
+    freed = 0
+
+    def _frame(self) -> np.ndarray:
+        return super()._frame() + np.uint8(RendersStaleFrames.freed)
+
+    def __del__(self) -> None:
+        RendersStaleFrames.freed += 1
+
+
 PLANTED: list[tuple[type[ToyEnvironment], Callable[[Subject], None], str]] = [
     (Remembers, rules.begin_is_a_function_of_the_episode, "after another episode"),
     (CountsEpisodes, rules.begin_is_a_function_of_the_episode, "result of step 1 differs after another"),
@@ -166,6 +179,7 @@ PLANTED: list[tuple[type[ToyEnvironment], Callable[[Subject], None], str]] = [
     (GoesOnWithAStep, rules.segments_are_entered_when_told, "state.proprioception changed between"),
     (SeesByLooking, rules.observation_does_not_depend_on_the_chunk, "step 4 of chunk 4"),
     (HandsOutItsOwn, rules.observation_is_a_copy, "after some steps"),
+    (RendersStaleFrames, rules.frames_are_those_of_a_new_process, "3 frames differ .* step 0 images.mirror"),
     (WritesToActions, rules.action_is_left_alone, "changed the action"),
     (HoldsTooHard, rules.hold_action_is_valid, "outside the limits"),
     (HoldsInDoubles, rules.hold_action_is_valid, "hold_action is"),
@@ -210,6 +224,27 @@ def test_other_packages_are_caught() -> None:
     version = toy_version(packages={"numpy": "2.0"})
     with pytest.raises(AssertionError, match=r"numpy is 1\.0, defined on 2\.0"):
         rules.packages_are_the_defined_ones(subject_of(Old(), version))
+
+
+def test_frames_of_a_family_that_a_new_process_cannot_find_are_not_compared() -> None:
+    class Synthetic:
+        name = "toy"
+
+        def open(
+            self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+        ) -> Environment:
+            raise AssertionError("a lane was opened")
+
+        def packages(self) -> Mapping[str, str]:
+            return {}
+
+    rules.frames_are_those_of_a_new_process(subject_of(Synthetic(), VERSION))
+
+
+def test_a_new_process_that_fails_says_why() -> None:
+    broken = toy_version(("reach", "park"), episodes=2, settings={"faults": [{"kind": "raise", "step": 3}]})
+    with pytest.raises(AssertionError, match=r"a new process could not show its frames: .*planned fault"):
+        digests_in_a_new_process(broken, "reach", "toy.velocity-v1")
 
 
 class RefusesCorners(ToyEnvironment):

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +20,12 @@ from proctor.actions.representations import REPRESENTATIONS, two_valued
 from proctor.benchmarks.contract import Environment, Episode, Family, Reset, Segment, StepResult
 from proctor.benchmarks.definition import ActionDefinition, FeatureDefinition, TaskDefinition
 from proctor.benchmarks.family import installed_versions
+from proctor.benchmarks.registry import find_family
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.errors import InvalidActionError, UnknownNameError
 from proctor.policy import FeatureValue
 from proctor.policy.spec import PRIVILEGED
+from proctor.testing.fresh_process import digests, digests_in_a_new_process
 
 STEPS: Final = 20
 """Control steps a check drives an environment for: a multiple of every chunk length compared."""
@@ -57,6 +61,11 @@ class Subject:
     def features(self) -> list[FeatureDefinition]:
         """Features of the version."""
         return list(self.version.definition.features)
+
+    @property
+    def images(self) -> list[str]:
+        """Names of the image features."""
+        return [feature.name for feature in self.features if feature.kind == "image"]
 
     @contextmanager
     def environment(self) -> Iterator[Environment]:
@@ -171,6 +180,30 @@ def observation_is_a_copy(subject: Subject) -> None:
             result = environment.step(action, names)
             _require_same(f"step {step + 1} after writing", untouched[step].observation, result.observation)
             _scribble(result.observation)
+
+
+def frames_are_those_of_a_new_process(subject: Subject) -> None:
+    """A lane after another one, which is freed late, shows what the first lane of a new process shows.
+
+    A render context that is freed while another one is current leaves that one with wrong frames and no
+    error. Not examined where a new process would find another family of that name, or no frames.
+    """
+    definition = subject.version.definition
+    findable = isinstance(subject.family, type(find_family(definition.family)))
+    if not findable or not subject.images or subject.action != definition.actions[0]:
+        return
+    other = dataclasses.replace(subject, task=definition.tasks[-1])
+    with other.environment() as used:
+        used.begin(other.episodes[-1], subject.images)
+    with subject.environment() as environment:
+        environment.begin(subject.episodes[-1], subject.images)
+        del used
+        gc.collect()
+        here = digests(environment, subject.episodes[0], subject.actions, subject.images)
+    there = digests_in_a_new_process(subject.version, subject.task.id, subject.action.representation)
+    _require(here.keys() == there.keys(), "the episode ends at another step in a new process")
+    stale = [when for when, digest in there.items() if here[when] != digest]
+    _require(not stale, f"{len(stale)} frames differ from a new process's: step {', step '.join(stale)}")
 
 
 def action_is_left_alone(subject: Subject) -> None:
@@ -293,6 +326,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     unknown_features_are_refused,
     observation_does_not_depend_on_the_chunk,
     observation_is_a_copy,
+    frames_are_those_of_a_new_process,
     action_is_left_alone,
     hold_action_is_valid,
     limits_can_be_applied,
