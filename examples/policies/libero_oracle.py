@@ -2,6 +2,8 @@
 
     proctor bench eval libero-v1 --suite object --episodes 3 \\
         --policy examples/policies/libero_oracle.py:LiberoOracle
+    proctor bench eval libero-xvla-v1 --suite object --episodes 3 \\
+        --policy examples/policies/libero_oracle.py:LiberoTargetOracle
 
 It reads a privileged feature, so its runs say that they used one. The tasks of the suites `object` and
 `spatial` are what it knows: take one thing, put it into or onto another. It goes from point to point with
@@ -11,14 +13,16 @@ the hand as it was at the start, and decides one step at a time.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.actions.rot6d import matrix_from_columns
 from proctor.actions.rotations import (
     about_z,
+    matrix_from_rotation_vector,
     matrix_from_wxyz,
     rotation_vector_from_matrix,
     wxyz_from_xyzw,
@@ -34,6 +38,7 @@ from proctor.policy import (
 
 STATE: Final = "state.proprioception"
 POSES: Final = "privileged.objects_of_interest"
+CONTROLLER: Final = "state.ee_rot6d_columns"
 
 REACH_M: Final = 0.05
 """Displacement that 1 asks for."""
@@ -98,6 +103,28 @@ class LiberoOracle(Policy):
     def end_episode(self, episode_id: str) -> None:
         self._plans.pop(episode_id, None)
         self._instructions.pop(episode_id, None)
+
+
+class LiberoTargetOracle(LiberoOracle):
+    """The same motion, told as where to be: for `libero-xvla-v1`."""
+
+    def load(self, context: SessionContext) -> PolicyCapabilities:
+        return replace(
+            super().load(context),
+            required_features=(STATE, POSES, CONTROLLER),
+            action_representations={"libero": "libero.absolute-eef-v1"},
+        )
+
+    def act(self, observation: Observation) -> ActionChunk:
+        move = np.asarray(super().act(observation).actions, np.float64).reshape(7)
+        return ActionChunk(target_of(move, np.asarray(observation.features[CONTROLLER], np.float64)))
+
+
+def target_of(move: Vector, controller: Vector) -> NDArray[np.float32]:
+    """Where a displacement ends: what upstream's controller makes of it, from where it is."""
+    orientation = matrix_from_rotation_vector(TURN_RAD * move[3:6]) @ matrix_from_columns(controller[3:9])
+    turn = rotation_vector_from_matrix(orientation)
+    return np.concatenate([controller[:3] + REACH_M * move[:3], turn, move[6:]]).astype(np.float32)
 
 
 def plan_stages(instruction: str, thing: Vector, place: Vector) -> list[Stage]:

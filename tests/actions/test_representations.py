@@ -22,6 +22,9 @@ def test_the_published_names_are_known() -> None:
         "calvin.relative-v1",
         "calvin.absolute-compact-quat-v1",
         "libero.delta-eef-v1",
+        "libero.absolute-eef-v1",
+        "robosuite.delta-eef-v1",
+        "robosuite.two-arm-delta-eef-v1",
     }
 
 

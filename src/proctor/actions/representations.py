@@ -246,6 +246,54 @@ LIBERO_DELTA_EEF_V1 = Representation(
     ),
 )
 
+LIBERO_ABSOLUTE_EEF_V1 = Representation(
+    name="libero.absolute-eef-v1",
+    dtype="float32",
+    components=(
+        *(Component(axis, "m") for axis in "xyz"),
+        *(Component(f"turn_{axis}", "rad") for axis in "xyz"),
+        Component("gripper", "-1 opens, 1 closes"),
+    ),
+    absolute=True,
+    meaning=(
+        "robosuite's OSC_POSE with absolute targets: where the point between the fingers is to be in the "
+        "world, and its orientation there as axis times angle (rad), of the site between the fingers, which "
+        "is the hand's body turned by -90 degrees about its z; the fingers as in libero.delta-eef-v1."
+    ),
+)
+
+def _robosuite_hand(prefix: str = "") -> tuple[Component, ...]:
+    return (
+        *(Component(f"{prefix}{axis}", "m per 0.05") for axis in "xyz"),
+        *(Component(f"{prefix}turn_{axis}", "rad per 0.5") for axis in "xyz"),
+        Component(f"{prefix}gripper", "-1 opens, 1 closes"),
+    )
+
+
+ROBOSUITE_DELTA_EEF_V1 = Representation(
+    name="robosuite.delta-eef-v1",
+    dtype="float32",
+    components=_robosuite_hand(),
+    absolute=False,
+    meaning=(
+        "OSC_POSE of robosuite 1.5: displacement of the end effector from where it is, along the axes of the "
+        "robot's base, 1 being 0.05 m per control step; a turn, as axis times angle about these axes, 1 being "
+        "0.5 rad; and the fingers, of which the sign alone counts: negative opens, positive closes, 0 lets "
+        "them be. The same as libero.delta-eef-v1 where the base stands as the world does."
+    ),
+)
+
+ROBOSUITE_TWO_ARM_DELTA_EEF_V1 = Representation(
+    name="robosuite.two-arm-delta-eef-v1",
+    dtype="float32",
+    components=_robosuite_hand("robot0_") + _robosuite_hand("robot1_"),
+    absolute=False,
+    meaning=(
+        "robosuite.delta-eef-v1 of robot 0, then of robot 1, each along the axes of its own base: two robots "
+        "face to face have bases turned by 180 degrees against each other."
+    ),
+)
+
 _KNOWN = (
     JOINT_ABS_14,
     XVLA_EE_ROT6D_20,
@@ -258,6 +306,9 @@ _KNOWN = (
     CALVIN_RELATIVE_V1,
     CALVIN_ABSOLUTE_COMPACT_QUAT_V1,
     LIBERO_DELTA_EEF_V1,
+    LIBERO_ABSOLUTE_EEF_V1,
+    ROBOSUITE_DELTA_EEF_V1,
+    ROBOSUITE_TWO_ARM_DELTA_EEF_V1,
 )
 
 REPRESENTATIONS: Mapping[str, Representation] = MappingProxyType({each.name: each for each in _KNOWN})

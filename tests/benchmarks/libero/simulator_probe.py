@@ -24,30 +24,36 @@ from proctor.benchmarks.libero.sampling import SamplingClock
 from proctor.benchmarks.libero.settings import TaskSettings, task_settings_of
 from proctor.benchmarks.orders import answers
 from proctor.benchmarks.registry import find_version
+from proctor.benchmarks.spec import benchmark_spec
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.errors import ProctorError
-from proctor.policy import EpisodeContext, Observation
+from proctor.policy import EpisodeContext, Observation, SessionContext
 from proctor.policy.loading import make_policy
 from proctor.testing.benchmarks import examine
 
-ORACLE = str(Path(__file__).parents[3] / "examples" / "policies" / "libero_oracle.py") + ":LiberoOracle"
+POLICIES = Path(__file__).parents[3] / "examples" / "policies"
+ORACLES = str(POLICIES / "libero_oracle.py")
+sys.path.append(str(POLICIES))
 IMAGES = ("images.primary", "images.wrist")
 STATES = ("state.proprioception", "state.eef_axis_angle")
 NAMES = (*IMAGES, *STATES)
 CHUNKS = (1, 4, 10)
 SETTLING = [0.0] * 6 + [-1.0]
+FRAMES_ONE_BY_ONE = 40
 FAST = RenderProfile(name="fast", shadows=False, multisamples=0, reflections=False)
 
 
 def version_of(task: str) -> BenchmarkVersion:
-    name = (
-        "libero-90-v1" if task.startswith("90-") else "libero-pro-v1" if task.count("-") == 2 else "libero-v1"
-    )
-    return find_version(name)
+    if task.startswith("90-"):
+        return find_version("libero-90-v1")
+    if "-with-" in task:
+        return find_version("libero-pro-things-v1")
+    return find_version("libero-pro-v1" if task.count("-") == 2 else "libero-v1")
 
 
-def episode(task: str, index: int) -> Episode:
-    return next(each for each in version_of(task).episodes if (each.task, each.index) == (task, index))
+def episode(task: str, index: int, version: BenchmarkVersion | None = None) -> Episode:
+    version = version or version_of(task)
+    return next(each for each in version.episodes if (each.task, each.index) == (task, index))
 
 
 def lane(task: str, definition: BenchmarkDefinition | None = None) -> Environment:
@@ -64,16 +70,21 @@ def actions(steps: int) -> np.ndarray:
     return np.clip(drawn, -1, 1).astype(np.float32)
 
 
-def upstreams(task: str, index: int, steps: int) -> list[dict[str, Any]]:
-    """What upstream's own loop sees before every step and after the last, in episode `index` of its list."""
+def upstreams_environment(task: str) -> tuple[Any, np.ndarray]:
+    """Upstream's own environment of a task, and its starts."""
     from libero.libero.envs import OffScreenRenderEnv
 
     settings = task_settings_of(next(t for t in version_of(task).definition.tasks if t.id == task))
-    environment = OffScreenRenderEnv(
-        bddl_file_name=str(resources.scene_file(settings)), camera_heights=256, camera_widths=256
-    )
+    scene = str(resources.scene_file(settings))
+    environment = OffScreenRenderEnv(bddl_file_name=scene, camera_heights=256, camera_widths=256)
+    return environment, resources.official_states(settings)
+
+
+def upstreams(task: str, index: int, steps: int) -> list[dict[str, Any]]:
+    """What upstream's own loop sees before every step and after the last, in episode `index` of its list."""
+    environment, states = upstreams_environment(task)
     environment.seed(7)
-    for state in resources.official_states(settings)[: index + 1]:
+    for state in states[: index + 1]:
         environment.reset()
         environment.set_init_state(state)
     for _ in range(10):
@@ -104,34 +115,108 @@ def upstreams_view(seen: dict[str, Any], success: bool) -> dict[str, Any]:
     }
 
 
-def own(environment: Environment, start: Episode, steps: int, chunk: int) -> list[dict[str, Any]]:
-    """What the lane shows where a policy with chunks of this length looks, and whether the goal holds."""
-    reset = environment.begin(start, NAMES)
+def own(
+    environment: Environment, start: Episode, commands: np.ndarray, chunk: int, names: Sequence[str] = NAMES
+) -> list[dict[str, Any]]:
+    """What the lane shows where a policy with chunks of this length looks, and whether the goal holds.
+
+    With chunks of one action, frames are looked at in the first steps alone: they are dear, and the longer
+    chunks show them to the end.
+    """
+    reset = environment.begin(start, names)
     trace: list[dict[str, Any]] = [{**reset.observation, "success": False}]
-    for number, action in enumerate(actions(steps), start=1):
-        result: StepResult = environment.step(action, NAMES if number % chunk == 0 else ())
+    for number, action in enumerate(commands, start=1):
+        asked = [name for name in names if chunk > 1 or number <= FRAMES_ONE_BY_ONE or name not in IMAGES]
+        result: StepResult = environment.step(action, asked if number % chunk == 0 else ())
         trace.append({**result.observation, "success": result.success})
     return trace
 
 
-def fidelity(task: str, index: str, steps: str) -> dict[str, Any]:
-    """Where what the lane shows is not, bit for bit, what upstream's loop saw; another episode ran before."""
-    count = int(steps)
-    expected = upstreams(task, int(index), count)
-    environment = lane(task)
-    own(environment, episode(task, int(index) + 2), 20, 20)
-    differing, compared = [], 0
+def compared(
+    environment: Environment, start: Episode, commands: np.ndarray, expected: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Where what the lane shows is not, bit for bit, what upstream's loop saw; and how much was compared."""
+    names = [name for name in expected[0] if name != "success"]
+    differing, count = [], 0
     for chunk in CHUNKS:
-        trace = own(environment, episode(task, int(index)), count, chunk)
+        trace = own(environment, start, commands, chunk, names)
         for step, (ours, theirs) in enumerate(zip(trace, expected, strict=True)):
-            compared += len(ours)
+            count += len(ours)
             differing += [
                 f"{name} at step {step}, chunk {chunk}"
                 for name, value in ours.items()
                 if not np.array_equal(value, theirs[name])
             ]
+    return {"differing": differing[:10], "compared": count}
+
+
+def fidelity(task: str, index: str, steps: str) -> dict[str, Any]:
+    """A lane beside upstream's loop, another episode having run in it before."""
+    expected = upstreams(task, int(index), int(steps))
+    environment = lane(task)
+    own(environment, episode(task, int(index) + 2), actions(20), 20)
+    found = compared(environment, episode(task, int(index)), actions(int(steps)), expected)
     environment.close()
-    return {"differing": differing[:10], "compared": compared}
+    return found
+
+
+def targets(task: str, index: str, steps: str) -> dict[str, Any]:
+    """The same of `libero-xvla-v1`, beside a loop as its client runs one: an environment for the episode, and
+    targets. Each is where upstream's controller would go for a displacement, from where it is."""
+    from libero_oracle import target_of
+
+    environment, states = upstreams_environment(task)
+    environment.seed(142 + int(index))
+    environment.reset()
+    environment.set_init_state(states[int(index)])
+    for _ in range(10):
+        seen, *_ = environment.step(SETTLING)
+    controller = environment.env.robots[0].controller
+    controller.use_delta = False
+    expected, commands = [clients_view(seen, controller, False)], []
+    for action in actions(int(steps)):
+        commands.append(target_of(action.astype(np.float64), expected[-1]["state.ee_rot6d_columns"]))
+        seen, _, success, _ = environment.step(commands[-1])
+        expected.append(clients_view(seen, controller, success))
+    environment.close()
+    version = find_version("libero-xvla-v1")
+    own_lane = lane(task, version.definition)
+    own(own_lane, episode(task, int(index) + 2, version), np.array(commands[:20]), 20)
+    found = compared(own_lane, episode(task, int(index), version), np.array(commands), expected)
+    own_lane.close()
+    return found
+
+
+def clients_view(seen: dict[str, Any], controller: Any, success: bool) -> dict[str, Any]:
+    """As X-VLA's client takes an observation apart: the wrist's frame as it is, the controller's own pose."""
+    matrix = controller.ee_ori_mat
+    state = np.zeros(20, np.float32)
+    state[:9] = np.concatenate([controller.ee_pos, matrix[:3, 0], matrix[:3, 1]])
+    return {
+        **upstreams_view(seen, success),
+        "images.wrist": np.array(seen["robot0_eye_in_hand_image"]),
+        "state.ee_rot6d_columns": state,
+    }
+
+
+def target_or_displacement(task: str) -> float:
+    """How far, in m, the hand comes apart in 20 steps, told to move or told where that would lead it."""
+    from libero_oracle import target_of
+
+    version = find_version("libero-xvla-v1")
+    absolute, delta = version.definition.actions
+    found = next(each for each in version.definition.tasks if each.id == task)
+    names = ("state.proprioception", "state.ee_rot6d_columns")
+    hands = []
+    for action in (delta, absolute):
+        environment = FAMILY.open(version.definition, found, action)
+        seen = environment.begin(episode(task, 0, version), names).observation
+        for move in actions(20):
+            command = target_of(move.astype(np.float64), np.asarray(seen[names[1]], np.float64))
+            seen = environment.step(command if action is absolute else move, names).observation
+        hands.append(np.asarray(seen[names[0]])[:3])
+        environment.close()
+    return float(np.abs(hands[0] - hands[1]).max())
 
 
 def moments() -> bool:
@@ -204,6 +289,11 @@ def refusals() -> dict[str, str]:
         "version": changed(packages={"mujoco": "3.8.1"}),
         "choice": changed(settings={**definition.settings, "instructions": "of the sky"}),
         "feature": changed(features=(*features[2:], replace(features[2], name="state.jointz"))),
+        "action": refusal(
+            lambda: FAMILY.open(
+                definition, task, replace(definition.actions[0], representation="libero.delta-eff-v1")
+            )
+        ),
         "camera": changed(features=(replace(features[0], camera="agentvue"), *features[1:])),
     }
     environment = lane("goal-1")
@@ -259,16 +349,20 @@ def fast_profile() -> dict[str, Any]:
     return {"same state": same, "mean difference": float(difference), "speed-up": slow_s / fast_s}
 
 
-def oracle(*tasks: str) -> dict[str, list[int]]:
-    """Control steps to success, 0 for a failure, of the first episodes of every task, given as TASK:COUNT."""
-    return {task: _oracle(task, int(count)) for task, _, count in (name.partition(":") for name in tasks)}
+def oracle(name: str, oracle: str, *tasks: str) -> dict[str, list[int]]:
+    """Control steps to success in a version, 0 for a failure, of the first episodes of every task, given as
+    TASK:COUNT."""
+    version, found = find_version(name), (task.partition(":") for task in tasks)
+    return {task: _oracle(version, oracle, task, int(count)) for task, _, count in found}
 
 
-def _oracle(task: str, count: int) -> list[int]:
-    environment, names = lane(task), ("state.proprioception", "privileged.objects_of_interest")
+def _oracle(version: BenchmarkVersion, oracle: str, task: str, count: int) -> list[int]:
+    environment = lane(task, version.definition)
+    context = SessionContext("probe", "", benchmark_spec(version.definition))
     steps = []
     for index in range(count):
-        policy, start = make_policy(ORACLE, {}), episode(task, index)
+        policy, start = make_policy(f"{ORACLES}:{oracle}", {}), episode(task, index, version)
+        names = policy.load(context).required_features
         segment = start.segments[0]
         policy.reset(EpisodeContext(start.id, task, instruction=segment.instruction))
         seen, taken = environment.begin(start, names).observation, 0
@@ -297,9 +391,9 @@ def starts(*tasks: str) -> float:
     return worst
 
 
-def conformance(task: str) -> list[str]:
-    """Rules of the contract that a task does not keep."""
-    return [f"{each.check}: {each.problem}" for each in examine(version_of(task), [task]) if each.problem]
+def conformance(name: str, task: str) -> list[str]:
+    """Rules of the contract that a task of a version does not keep."""
+    return [f"{each.check}: {each.problem}" for each in examine(find_version(name), [task]) if each.problem]
 
 
 def sentences() -> dict[str, str]:
@@ -320,6 +414,8 @@ PROBES: dict[str, Callable[..., Any]] = {
     probe.__name__: probe
     for probe in (
         fidelity,
+        targets,
+        target_or_displacement,
         moments,
         one_lane,
         alone,

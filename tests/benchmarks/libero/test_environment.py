@@ -50,13 +50,45 @@ def test_what_is_seen_in_chunks_is_bit_for_bit_what_upstreams_loop_sees_at_every
         "spatial-4 0 220",  # a bowl in a drawer
         "object-0 2 280",
         "goal-7 1 300",  # a stove that glows
-        "10-3 1 300",  # a drawer that starts open
-        "90-05 3 300",
-        "goal-swap-1 1 300",
+        "10-3 1 520",  # a drawer that starts open
+        "90-05 3 400",
     ],
 )
 def test_whole_episodes_are_bit_for_bit_upstreams(probe: Probe, episode: str) -> None:
     assert probe(f"fidelity {episode}")["differing"] == []
+
+
+@pytest.mark.sims
+@pytest.mark.parametrize(
+    "episode",
+    [
+        "spatial-lan-2 1 100",
+        "object-object-0 0 100",
+        "goal-swap-1 3 100",
+        "10-task-3 1 100",
+        "goal-with-mug-3 2 100",
+    ],
+)
+def test_so_are_episodes_under_every_perturbation(probe: Probe, episode: str) -> None:
+    assert probe(f"fidelity {episode}")["differing"] == []
+
+
+@pytest.mark.sim
+def test_targets_lead_where_upstreams_controller_is_led_by_them(probe: Probe) -> None:
+    found = probe("targets goal-1 1 10")
+    assert found["differing"] == []
+    assert found["compared"] > 80
+
+
+@pytest.mark.sims
+@pytest.mark.parametrize("episode", ["spatial-0 3 220", "10-9 2 100"])
+def test_so_they_do_over_whole_episodes(probe: Probe, episode: str) -> None:
+    assert probe(f"targets {episode}")["differing"] == []
+
+
+@pytest.mark.sims
+def test_a_target_is_where_a_displacement_would_have_led(probe: Probe) -> None:
+    assert 0 < probe("target_or_displacement goal-1") < 1e-3
 
 
 @pytest.mark.sim
@@ -77,6 +109,7 @@ def test_what_it_does_not_do_is_refused_by_name(probe: Probe) -> None:
         "version": "EnvironmentMissing: mujoco is 2.3.7 in ",
         "choice": "BenchmarkFault: unknown instructions in libero-v1, settings 'of the sky'",
         "feature": "UnknownNameError: unknown feature of LIBERO 'state.jointz'",
+        "action": "UnknownNameError: unknown action representation of LIBERO 'libero.delta-eff-v1'; did you",
         "camera": "UnknownNameError: unknown camera of images.primary 'agentvue'; did you mean 'agentview'",
         "index": "BenchmarkFault: episode goal-1/0/0: start 50 is out of range; upstream has 50, from 0",
         "draws": "BenchmarkFault: episode goal-1/0/0, settings",
@@ -122,8 +155,9 @@ def test_recorded_starts_of_every_kind_of_scene_are_rebuilt(probe: Probe) -> Non
 
 
 @pytest.mark.sims
-def test_the_family_conforms(probe: Probe) -> None:
-    assert probe("conformance goal-1") == []
+@pytest.mark.parametrize("version", ["libero-v1", "libero-xvla-v1"])
+def test_the_family_conforms(probe: Probe, version: str) -> None:
+    assert probe(f"conformance {version} goal-1") == []
 
 
 @pytest.mark.sim

