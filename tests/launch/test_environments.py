@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import EnvironmentMissing, InfrastructureFault, UnknownNameError, UsageError
-from proctor.launch import environments
+from proctor.launch import environments, vulkan
 from proctor.launch.environment_check import check
 
 Define = Callable[..., environments.EnvironmentDefinition]
@@ -53,7 +53,11 @@ class TestDefinition:
         assert not {"robotwin", "robopro"} & set(environments.complete_names())
         assert "aloha" in environments.complete_names()
 
-    @pytest.mark.parametrize("name", ["aloha", "metaworld", "robotwin", "robopro"])
+    def test_those_that_few_machines_render_are_built_only_by_name(self) -> None:
+        assert "maniskill" in environments.names()
+        assert "maniskill" not in environments.complete_names()
+
+    @pytest.mark.parametrize("name", ["aloha", "maniskill", "metaworld", "robotwin", "robopro"])
     def test_shipped_locks_are_hashed_and_name_no_index(self, name: str) -> None:
         lock = environments.find(name).lock.read_text()
         assert "://" not in lock
@@ -238,6 +242,31 @@ class TestBuild:
         assert not renderer.ok
         assert "No module named 'sapien'" in renderer.detail
         assert "GPU" in renderer.remedy
+
+    def test_a_machine_without_a_vulkan_device_is_told_before_and_after_building(
+        self, define: Define, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vulkan, "manifests", lambda _: [])
+        define('schema = 1\ngraphics = "vulkan"\n', lock=locked("packaging"))
+        before = check("tiny")[-1]
+        environments.build("tiny")
+        after = check("tiny")[-1]
+        assert before == after
+        assert (after.what, after.ok) == ("Vulkan device", False)
+        assert after.detail == "no Vulkan device on this machine (no driver is installed)"
+        assert "bookworm-backports" in after.remedy
+
+    def test_a_device_that_sapien_does_not_render_on_is_told_with_what_it_says(
+        self, define: Define, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vulkan, "require", lambda: ["llvmpipe, Vulkan 1.3.230"])
+        define('schema = 1\ngraphics = "vulkan"\n', lock=locked("packaging"))
+        environments.build("tiny")
+        device, renderer = check("tiny")[-2:]
+        assert (device.ok, device.detail) == (True, "llvmpipe, Vulkan 1.3.230")
+        assert (renderer.what, renderer.ok) == ("renderer", False)
+        assert renderer.detail == "ModuleNotFoundError: No module named 'sapien'"
+        assert "Mesa" in renderer.remedy
 
     def test_a_plugin_that_cannot_render_is_found_with_the_packages_it_may_lack(self, define: Define) -> None:
         define('schema = 1\ngraphics = "pybullet"\n', lock=locked("packaging"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from proctor.benchmarks import checkouts
 from proctor.benchmarks.checkouts import Finding, Source
 from proctor.errors import EnvironmentMissing, UsageError
-from proctor.launch import environments, graphics
+from proctor.launch import environments, graphics, vulkan
 
 RENDER_TIMEOUT_S = 60.0
 IMPORT_TIMEOUT_S = 900.0
@@ -45,6 +45,23 @@ camera.take_picture()
 assert camera.get_picture("Color").std() > 0, "the frame is blank"
 """
 
+_RENDER_ONE_FRAME_BY_VULKAN = """
+import sapien
+try:
+    scene = sapien.Scene()
+except RuntimeError as error:
+    raise SystemExit(f"SAPIEN renders on none of them: {error}")
+scene.set_ambient_light([0.5, 0.5, 0.5])
+scene.add_directional_light([0, 1, -1], [0.5, 0.5, 0.5])
+builder = scene.create_actor_builder()
+builder.add_box_visual(half_size=[0.3, 0.3, 0.3], material=[1.0, 0.0, 0.0])
+builder.build_static(name="box").set_pose(sapien.Pose([2, 0, 0]))
+camera = scene.add_camera("probe", 32, 32, 1.0, 0.01, 10)
+scene.update_render()
+camera.take_picture()
+assert camera.get_picture("Color")[..., :3].std() > 0.01, "the frame is blank"
+"""
+
 _RENDER_ONE_FRAME_BY_PLUGIN = """
 import importlib.util
 import pybullet as p
@@ -75,6 +92,8 @@ def check(name: str) -> list[Finding]:
         found.append(Finding("built", False, f"{place} is missing", f"proctor env build {name}"))
         if definition.graphics == "sapien":
             found.append(Finding("renderer", False, "not looked at before the environment is built", _VULKAN))
+        elif definition.graphics == "vulkan":
+            found.append(_vulkan_devices())
         return found
     python = environments.interpreter(name)
     found += [Finding("built", True, str(python.parent.parent)), _packages(definition, python)]
@@ -82,6 +101,8 @@ def check(name: str) -> list[Finding]:
         found += _imports(source, _place(name, source), python)
     if definition.graphics == "mujoco":
         found.append(_renderer(python))
+    elif definition.graphics == "vulkan":
+        found += _vulkan_renderer(python)
     elif definition.graphics == "sapien":
         found.append(_ray_tracer(python))
     elif definition.graphics == "pybullet":
@@ -108,6 +129,22 @@ def _ray_tracer(python: Path) -> Finding:
     command = [str(python), "-I", "-c", _RENDER_ONE_FRAME_BY_RAY_TRACING]
     fault = _fault(command, os.environ, RENDER_TIMEOUT_S)
     return Finding("renderer", not fault, fault or "traces rays", _VULKAN if fault else "")
+
+
+def _vulkan_devices() -> Finding:
+    try:
+        return Finding("Vulkan device", True, "; ".join(vulkan.require()))
+    except (EnvironmentMissing, UsageError) as error:
+        return Finding("Vulkan device", False, str(error).partition(". ")[0], vulkan.REMEDY)
+
+
+def _vulkan_renderer(python: Path) -> Iterator[Finding]:
+    devices = _vulkan_devices()
+    yield devices
+    if devices.ok:
+        command = [str(python), "-I", "-W", "ignore", "-c", _RENDER_ONE_FRAME_BY_VULKAN]
+        fault = _fault(command, os.environ, RENDER_TIMEOUT_S)
+        yield Finding("renderer", not fault, fault or "SAPIEN", vulkan.REMEDY if fault else "")
 
 
 def _egl_plugin(python: Path) -> Finding:

@@ -40,7 +40,7 @@ from proctor.launch.uv import run_uv
 from proctor.parsing import parse
 
 HOST = "host"
-GRAPHICS = ("mujoco", "sapien", "pybullet", "none")
+GRAPHICS = ("mujoco", "vulkan", "sapien", "pybullet", "none")
 MANIFEST = "proctor-environment.json"
 _FIELDS = {"schema", "title", "graphics", "source"}
 
@@ -59,8 +59,8 @@ class EnvironmentDefinition:
     directory: Path
     title: str
     graphics: str
-    """`mujoco`: renders through MUJOCO_GL. `sapien`: by ray tracing, through Vulkan. `pybullet`: through its
-    EGL plugin. `none`: renders nothing that needs a backend."""
+    """`mujoco`: renders through MUJOCO_GL. `vulkan`: SAPIEN on any Vulkan device. `sapien`: SAPIEN by ray
+    tracing. `pybullet`: through its EGL plugin. `none`: renders nothing that needs a backend."""
     source: Source | None = None
     """The checkout that holds the simulator; None where packages do."""
 
@@ -87,8 +87,8 @@ def names() -> list[str]:
 
 
 def complete_names() -> list[str]:
-    """Names of every environment that its lock makes whole; those that need a checkout are left out."""
-    return [name for name in names() if find(name).source is None]
+    """Names of every environment that its lock makes whole and any machine renders; the others are opt-in."""
+    return [name for name in names() if find(name).source is None and find(name).graphics != "vulkan"]
 
 
 def find(name: str) -> EnvironmentDefinition:

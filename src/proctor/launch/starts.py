@@ -16,9 +16,10 @@ from proctor.benchmarks.registry import hidden_by
 from proctor.benchmarks.version import EPISODES_FILE, BenchmarkVersion, load_version
 from proctor.durable import write_durably
 from proctor.errors import BenchmarkFault, UsageError
-from proctor.launch import environments, graphics
+from proctor.launch import environments
 from proctor.launch.own import Place, files_of, own_place
 from proctor.launch.surroundings import BOOTSTRAP, worker_environment
+from proctor.launch.workplace import renderer_of
 
 STARTS_MODULE: Final = "proctor.benchmarks.freezing"
 
@@ -47,7 +48,8 @@ def place_of(version: BenchmarkVersion, python: str | None) -> Place:
     if own := own_place(version, python):
         return own
     interpreter = environments.interpreter(version.definition.environment)
-    return Place(interpreter, {**worker_environment(graphics.choose()), **files_of(version)})
+    renderer = renderer_of(version.definition.environment)
+    return Place(interpreter, {**worker_environment(renderer), **files_of(version)})
 
 
 def frozen(reference: str, python: str | None = None) -> BenchmarkVersion:

@@ -16,7 +16,7 @@ from typing import Final
 
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.errors import ProctorError, UsageError
-from proctor.launch import environments, graphics
+from proctor.launch import environments, graphics, vulkan
 from proctor.launch.own import files_of, own_place
 from proctor.launch.surroundings import worker_environment
 from proctor.results import list_runs
@@ -47,15 +47,18 @@ def make_workplace(
     if own := own_place(version, python):
         return Workplace(own.interpreter, own.variables, directory)
     environment = version.definition.environment
-    variables = {**worker_environment(_renderer(environment)), **files_of(version)}
+    variables = {**worker_environment(renderer_of(environment)), **files_of(version)}
     if environment != environments.HOST and not environments.is_built(environments.find(environment)):
         environments.build(environment, say)
     return Workplace(environments.interpreter(environment), variables, directory)
 
 
-def _renderer(environment: str) -> graphics.Graphics | None:
-    renders = environment != environments.HOST and environments.find(environment).graphics == "mujoco"
-    return graphics.choose() if renders else None
+def renderer_of(environment: str) -> graphics.Graphics | None:
+    """How MuJoCo is to render; None for what is no MuJoCo. Raises as `make_workplace`."""
+    how = "none" if environment == environments.HOST else environments.find(environment).graphics
+    if how == "vulkan":
+        vulkan.require()
+    return graphics.choose() if how == "mujoco" else None
 
 
 def check_run(directory: Path, *, resume: bool) -> None:
