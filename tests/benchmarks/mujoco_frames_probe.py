@@ -29,6 +29,21 @@ MODEL = """
   </worldbody>
 </mujoco>
 """
+# The same squares, one of them larger, and on the floor a texture that is made by two numbers.
+TEXTURED = """
+<mujoco>
+  <statistic extent="2"/>
+  <asset>
+    <texture name="t" type="2d" builtin="checker" rgb1="{} 0 0" rgb2="0 0 1" width="32" height="32"/>
+    <material name="m" texture="t" texrepeat="4 4"/>
+  </asset>
+  <worldbody>
+    <camera name="above" pos="0 0 2" fovy="60"/>
+    <geom type="box" size="{} .2 .01" pos="0 .6 0" rgba="0 1 0 1"/>
+    <geom type="plane" size="{} 1 .1" material="m"/>
+  </worldbody>
+</mujoco>
+"""
 PROFILE = RenderProfile("reference", shadows=False, multisamples=0)
 RED, GREEN = 0, 1
 
@@ -38,8 +53,8 @@ def feature(name: str, height: int = 48, width: int = 64, **changes: Any) -> Fea
     return FeatureDefinition(f"images.{name}", "image", "uint8", (height, width, 3), codec="raw", **given)
 
 
-def model_and_data() -> tuple[Any, Any]:
-    model = mujoco.MjModel.from_xml_string(MODEL)
+def model_and_data(text: str = MODEL) -> tuple[Any, Any]:
+    model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     return model, data
@@ -123,6 +138,29 @@ def contexts() -> bool:
     return bool(np.array_equal(before, after))
 
 
+def models() -> dict[str, dict[str, bool]]:
+    """Going on with a model of another size, texture or floor: whether the frame is a new context's own and
+    whether the context was kept."""
+    changes = {"box": (1, 0.4, 1), "texture": (0.5, 0.2, 1), "floor": (1, 0.2, 0.5)}
+    found = {}
+    for name, numbers in changes.items():
+        first, second = model_and_data(TEXTURED.format(1, 0.2, 1)), model_and_data(TEXTURED.format(*numbers))
+        fresh = Frames(second[0], [feature("one")], PROFILE)
+        expected = fresh.render(second[1], "images.one")
+        fresh.close()
+        frames = Frames(first[0], [feature("one")], PROFILE)
+        before, context = frames.render(first[1], "images.one"), frames._context
+        frames.show(second[0])
+        after = frames.render(second[1], "images.one")
+        found[name] = {
+            "other picture": not np.array_equal(before, after),
+            "as new": np.array_equal(expected, after),
+            "kept": frames._context is context,
+        }
+        frames.close()
+    return found
+
+
 def closing() -> bool:
     """Frames may be closed before the first, and twice."""
     model, data = model_and_data()
@@ -146,5 +184,5 @@ def refusals() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    probes = (orientations, sizes, views, copies, contexts, closing, refusals)
+    probes = (orientations, sizes, views, copies, contexts, models, closing, refusals)
     print(json.dumps({probe.__name__: probe() for probe in probes}))

@@ -61,6 +61,13 @@ def test_closing_a_lanes_frames_leaves_those_of_another_alone(found: Any) -> Non
     assert found["contexts"]
 
 
+@pytest.mark.parametrize(("changed", "kept"), [("box", True), ("texture", False), ("floor", False)])
+def test_another_model_is_shown_as_in_a_new_context_which_is_made_only_for_other_assets(
+    found: Any, changed: str, kept: bool
+) -> None:
+    assert found["models"][changed] == {"other picture": True, "as new": True, "kept": kept}
+
+
 def test_frames_may_be_closed_before_the_first_and_twice(found: Any) -> None:
     assert found["closing"]
 

@@ -36,6 +36,24 @@ class View:
 MUJOCO_VIEW: Final = View()
 """MuJoCo's own renderer: all that it shows, the top row first."""
 
+ROBOSUITE_VIEW: Final = View(hidden_groups=(0,), first_row="bottom")
+"""robosuite hides the meshes that collide, and hands frames out from the bottom row upwards."""
+
+_IN_CONTEXT: Final = (
+    "mesh_",
+    "tex_",
+    "hfield_",
+    "skin_",
+    "flex_",
+    "mat_",
+    "geom_type",
+    "geom_dataid",
+    "geom_matid",
+)
+"""Prefixes of the model arrays that a render context is made from, beside the planes."""
+_SETTINGS_IN_CONTEXT: Final = ("global_", "quality", "map", "scale", "rgba")
+"""Parts of `MjModel.vis` that a render context is made with."""
+
 
 class Frames:
     """Renders the image features of one lane.
@@ -51,17 +69,35 @@ class Frames:
         profile: RenderProfile,
         view: View = MUJOCO_VIEW,
     ) -> None:
-        self._model, self._profile, self._view = model, profile, view
+        self._profile, self._view = profile, view
         self._features = {feature.name: feature for feature in features if feature.kind == "image"}
         for feature in self._features.values():
             _check(model, feature)
+        self._prepare(model)
+        self._model = model
+        self._context: _Context | None = None
+
+    def show(self, model: Any) -> None:
+        """Go on with another model, of the same cameras.
+
+        The context is kept where it would be made from the same: the model may differ in where things are
+        and how large, but not in meshes and textures.
+        """
+        if model is self._model:
+            return
+        self._prepare(model)
+        self._model = model
+        if self._context is not None and not self._context.take(model):
+            self.close()
+
+    def _prepare(self, model: Any) -> None:
+        """Everything that must be set before a context is made."""
         height, width = (
             max((f.shape[axis] for f in self._features.values() if f.shape), default=1) for axis in (0, 1)
         )
         model.vis.global_.offheight = max(model.vis.global_.offheight, height)
         model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
-        set_multisamples(model, profile)
-        self._context: _Context | None = None
+        set_multisamples(model, self._profile)
 
     def render(self, data: Any, name: str) -> Frame:
         """Make the frame of one feature: (height, width, 3) uint8, turned as the feature says. A copy."""
@@ -81,17 +117,29 @@ class Frames:
 
 class _Context:
     def __init__(self, model: Any, profile: RenderProfile, view: View) -> None:
-        self._model, self._view = model, view
+        self._view, self._profile = view, profile
+        self._made_from = _made_from(model)
         self._gl = mujoco.GLContext(model.vis.global_.offwidth, model.vis.global_.offheight)
         self._gl.make_current()
         self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
-        self._scene = mujoco.MjvScene(model, maxgeom=1000)
-        set_scene_flags(self._scene, profile)
+        self._look_at(model)
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
         for group in view.hidden_groups:
             self._option.geomgroup[group] = 0
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+
+    def take(self, model: Any) -> bool:
+        """Go on with this model; returns False, and changes nothing, where it needs another context."""
+        same = all(map(np.array_equal, self._made_from, _made_from(model)))
+        if same:
+            self._look_at(model)
+        return same
+
+    def _look_at(self, model: Any) -> None:
+        self._model = model
+        self._scene = mujoco.MjvScene(model, maxgeom=1000)
+        set_scene_flags(self._scene, self._profile)
 
     def render(self, data: Any, camera: int, height: int, width: int) -> Frame:
         self._gl.make_current()
@@ -109,6 +157,14 @@ class _Context:
         self._gl.make_current()
         self._context.free()
         self._gl.free()
+
+
+def _made_from(model: Any) -> list[Any]:
+    """Everything of a model that a render context is made from."""
+    arrays = [getattr(model, name) for name in dir(model) if name.startswith(_IN_CONTEXT)]
+    planes = model.geom_size[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE.value]
+    settings = [repr(getattr(model.vis, part)) for part in _SETTINGS_IN_CONTEXT]
+    return [*arrays, planes, model.stat.extent, *settings]
 
 
 def _check(model: Any, feature: FeatureDefinition) -> None:
