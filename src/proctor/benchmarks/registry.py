@@ -31,6 +31,7 @@ FAMILIES: Final = Plugins(
         "libero": "proctor.benchmarks.libero:FAMILY",
         "metaworld": "proctor.benchmarks.metaworld:FAMILY",
         "robopro": "proctor.benchmarks.robopro:FAMILY",
+        "robosuite": "proctor.benchmarks.robosuite:FAMILY",
         "robotwin": "proctor.benchmarks.robotwin:FAMILY",
         "tabletop": "proctor.benchmarks.tabletop:FAMILY",
         "toy": "proctor.testing.toy:FAMILY",
