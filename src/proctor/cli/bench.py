@@ -11,6 +11,7 @@ import click
 
 from proctor.benchmarks.references import open_version
 from proctor.benchmarks.registry import find_version, hidden_by, version_ids
+from proctor.benchmarks.version import DEFINITION_FILE
 from proctor.cli._arguments import benchmark_python_option, runs_option
 from proctor.cli._evaluation_options import evaluation_options, request_fields
 from proctor.cli.bench_check import check
@@ -26,7 +27,7 @@ OWN_BENCHMARK: Final = "tabletop-heldout-v1"
 
 @click.group()
 def group() -> None:
-    """Benchmarks: list, show, verify, freeze, and evaluate a policy on one."""
+    """Benchmarks: list, show, copy, verify, freeze, and evaluate a policy on one."""
 
 
 group.add_command(check)
@@ -82,6 +83,20 @@ def verify(benchmark: str, starts: bool, benchmark_python: str | None) -> None:
         from proctor.launch.starts import run_on_starts
 
         click.echo(run_on_starts(version, "check-states", benchmark_python))
+
+
+@group.command()
+@click.argument("benchmark")
+@click.argument("new_id", metavar="ID")
+def copy(benchmark: str, new_id: str) -> None:
+    """Start a draft conf/benchmarks/ID here as a copy of another version.
+
+    Its benchmark.toml is yours to change: cameras, frames, limits. Episodes and their starts are copied.
+    """
+    from proctor.benchmarks.copying import copy_version
+
+    version = copy_version(open_version(benchmark), new_id, Path.cwd() / "conf" / "benchmarks")
+    click.echo(f"{new_id}: draft in {_relative(version.directory)}; next: change its {DEFINITION_FILE}")
 
 
 @group.command()
