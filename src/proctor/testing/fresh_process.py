@@ -27,7 +27,7 @@ from proctor.benchmarks.spec import find_action
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.limits import BOOT_TIMEOUT_S
 
-EVERY: Final = 10
+EVERY: Final = 20
 """Control steps from one look to the next."""
 
 Digests = dict[str, str]
