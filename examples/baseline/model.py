@@ -22,6 +22,9 @@ HIDDEN = 512
 SCALES_M = (0.3, 0.04)
 """A distance is shown twice: as it is, and squashed, so that near things are told apart."""
 FEATURES = 2 * (2 * 2 * PLACES + PLACES) + 12 + WORDS
+BLUR_M = 0.1
+BLURRED = 0.5
+"""In training, half of the moments do not show well where over the table the hand is: what the cameras see has to do."""
 
 
 class Encoder(nn.Module):  # type: ignore[misc, unused-ignore]
@@ -85,7 +88,7 @@ class Baseline(nn.Module):  # type: ignore[misc, unused-ignore]
         sight = torch.einsum("npg,cg->npc", wrist_logits.softmax(dim=2), self.rays)
         wrist_near = self._on_table(sight, hand)
         x = torch.cat(
-            [*_shown(near), *_shown(wrist_near), kinds, wrist_kinds, _proprioception(hand), words], dim=1
+            [*_shown(near), *_shown(wrist_near), kinds, wrist_kinds, self._proprioception(hand), words], dim=1
         )
         scale1, shift1, scale2, shift2 = self.film(words).chunk(4, dim=1)
         x = functional.relu(self.first(x) * (1 + scale1) + shift1)
@@ -102,16 +105,22 @@ class Baseline(nn.Module):  # type: ignore[misc, unused-ignore]
         depth = (hand[:, 2] + camera[:, 2] - PLANE_Z_M)[:, None] / (-seen[..., 2]).clamp(min=LEVEL)
         return (camera[:, None, :2] + depth[..., None] * seen[..., :2]).clamp(-REACH_M, REACH_M)
 
+    def _proprioception(self, hand: Tensor) -> Tensor:
+        """(n, 12): position, height twice squashed, two axes of the rotation, closedness."""
+        place, height = hand[:, :2], hand[:, 2:3]
+        position = torch.cat([_blurred(place) if self.training else place, height], dim=1)
+        centre = position.new_tensor([0.45, 0.0, 0.15])
+        columns = hand[:, 3:12].unflatten(1, (3, 3))[:, :, :2].flatten(1)
+        heights = [((height - 0.02) / 0.02).tanh(), ((height - 0.08) / 0.06).tanh()]
+        return torch.cat([(position - centre) / 0.2, *heights, columns, hand[:, 12:]], dim=1)
+
 
 def _shown(near: Tensor) -> list[Tensor]:
     far, fine = SCALES_M
     return [near.flatten(1) / far, (near / fine).tanh().flatten(1)]
 
 
-def _proprioception(hand: Tensor) -> Tensor:
-    """(n, 12): position, height twice squashed, two axes of the rotation, closedness."""
-    position, height = hand[:, :3], hand[:, 2:3]
-    centre = position.new_tensor([0.45, 0.0, 0.15])
-    columns = hand[:, 3:12].unflatten(1, (3, 3))[:, :, :2].flatten(1)
-    heights = [((height - 0.02) / 0.02).tanh(), ((height - 0.08) / 0.06).tanh()]
-    return torch.cat([(position - centre) / 0.2, *heights, columns, hand[:, 12:]], dim=1)
+def _blurred(place: Tensor) -> Tensor:
+    """Places (n, 2) of which some are off, in both directions."""
+    off = BLUR_M * torch.randn_like(place)
+    return place + off * (torch.rand_like(place[:, :1]) < BLURRED)

@@ -38,6 +38,10 @@ PATH_WEIGHT = 0.5
 GRIP_WEIGHT = 0.2
 AHEAD_WEIGHT = 0.3
 AHEAD_M = 0.3
+TINT = 0.25
+"""Deviation of the logarithm of each colour's brightness: lamps are warm or cold."""
+FORGOTTEN = 0.2
+"""Share of the words that are left out."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ def disturbed(frames: Tensor) -> Tensor:
     In the end each has mean 0 and deviation 1, as `baseline_inputs.normalised` does it.
     """
     n, height, width, _ = frames.shape
-    mix = torch.eye(3) + 0.06 * torch.randn(n, 3, 3)
+    mix = torch.diag_embed(torch.exp(TINT * torch.randn(n, 3))) + 0.06 * torch.randn(n, 3, 3)
     mix *= torch.empty(n, 1, 1).uniform_(0.6, 1.4) / 255
     shift = torch.empty(n, 1, 3).uniform_(-0.08, 0.08)
     pixels = torch.baddbmm(shift, frames.flatten(1, 2).float(), mix)
@@ -109,7 +113,7 @@ def disturbed_hand(hand: Tensor) -> Tensor:
 
 def forgotten(bag: Tensor) -> Tensor:
     """Instructions with a word missing here and there."""
-    return bag * (torch.rand_like(bag) > 0.08)
+    return bag * (torch.rand_like(bag) > FORGOTTEN)
 
 
 def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> tuple[Tensor, list[float]]:
@@ -192,6 +196,7 @@ def write_vectors(weights: Path) -> None:
     """Keep beside them what the network of `weights` answers to fixed inputs; the one in numpy must agree."""
     model = Baseline()
     model.load_state_dict({name: array.float() for name, array in load_file(weights).items()}, strict=False)
+    model.eval()
     with torch.no_grad():
         answers = [model(*(torch.from_numpy(array)[None] for array in _arrays(case))) for case in inputs()]
     kept = [{"twists": twists[0].tolist(), "grip": grip[0].tolist()} for twists, grip, _ in answers]
