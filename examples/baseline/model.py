@@ -24,7 +24,7 @@ SCALES_M = (0.3, 0.04)
 FEATURES = 2 * (2 * 2 * PLACES + PLACES) + 12 + WORDS
 BLUR_M = 0.1
 BLURRED = 0.5
-"""In training, half of the moments do not show well where over the table the hand is: what the cameras see has to do."""
+"""In training, half of the moments show the hand elsewhere over the table: what the cameras see has to do."""
 
 
 class Encoder(nn.Module):  # type: ignore[misc, unused-ignore]
