@@ -59,8 +59,7 @@ class Lane:
     def __init__(self, definition: BenchmarkDefinition, action: ActionDefinition) -> None:
         """Raises `BenchmarkFault` for a second lane; `EnvironmentMissing` for another version of a package;
         `UnknownNameError` for another action representation than those of `COMMANDS`."""
-        if _open_lanes:
-            raise BenchmarkFault("a process holds one LIBERO lane, and one is open: close it first")
+        self._refuse_a_second()
         refuse_other_versions(definition)
         if action.representation not in COMMANDS:
             raise UnknownNameError("action representation of LIBERO", action.representation, COMMANDS)
@@ -102,18 +101,20 @@ class Lane:
     def close(self) -> None:
         """Free the render context and the simulation."""
         if self in _open_lanes:
-            self._leave()
+            self._frames.close()
+            self._upstream.close()
             _open_lanes.remove(self)
 
     def _enter(self, upstream: Upstream) -> None:
-        """Go on in this scene; the lane owns it."""
+        """Go on in this scene; the lane owns it, and has closed the one before."""
+        self._refuse_a_second()
         self._upstream = upstream
         self._frames = Frames(upstream.model, self._features, self._render, ROBOSUITE_VIEW)
         _open_lanes.add(self)
 
-    def _leave(self) -> None:
-        self._frames.close()
-        self._upstream.close()
+    def _refuse_a_second(self) -> None:
+        if _open_lanes:
+            raise BenchmarkFault("a process holds one LIBERO lane, and one is open: close it first")
 
     def _start(
         self, episode: Episode, state: NDArray[np.float64], draws: int, observe: Collection[str]
@@ -126,13 +127,16 @@ class Lane:
         self._segments = episode.segments
         self._instruction = episode.segments[0].instruction
         self._read_next(observe if self._settle_steps == 0 else ())
-        self._upstream.begin(state, episode.seed, draws)
+        self._reset(state, episode.seed, draws)
         start = self._upstream.start()
         success = self._settle(observe)
         if self._representation == ABSOLUTE:
             self._upstream.go_to_targets()
         self._read_after_the_step()
         return Reset(self._sampled, start, success)
+
+    def _reset(self, state: NDArray[np.float64], seed: int, draws: int) -> None:
+        self._upstream.begin(state, seed, draws)
 
     def _settle(self, observe: Collection[str]) -> bool:
         """Returns whether the goal held after any of the steps."""
