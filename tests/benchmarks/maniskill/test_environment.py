@@ -47,9 +47,9 @@ def test_eight_tasks_need_nothing_but_the_package() -> None:
 def test_whole_episodes_in_chunks_are_bit_for_bit_upstreams_observed_at_every_step(
     probe: Probe, task: str
 ) -> None:
-    found = probe(f"fidelity maniskill-v1 {task} 1 50")
+    found = probe(f"fidelity maniskill-v1 {task} 1 30")
     assert found["differing"] == []
-    assert found["compared"] > 500
+    assert found["compared"] > 300
 
 
 @pytest.mark.sims

@@ -33,7 +33,7 @@ class Upstream:
         try:
             made: Any = gymnasium.make(
                 settings.environment,
-                obs_mode="rgb",
+                obs_mode="none",  # what is observed is read below, when it is asked for
                 reward_mode="none",
                 control_mode=control_mode,
                 robot_uids=settings.robot,
@@ -46,7 +46,6 @@ class Upstream:
                 f"SAPIEN finds no Vulkan device to render on ({error}); run: proctor env check maniskill"
             ) from None
         self._env = made.unwrapped  # without the step limit, which is the rollout's
-        self._env.get_obs = _nothing
         self._info: Mapping[str, Any] = {}
 
     @property
@@ -111,11 +110,6 @@ class Upstream:
     def close(self) -> None:
         """Release the simulation."""
         self._env.close()
-
-
-def _nothing(*_: Any, **__: Any) -> dict[str, Any]:
-    """In place of upstream's observation, which it would make at every step."""
-    return {}
 
 
 def _row(values: Any) -> Row:
