@@ -38,7 +38,7 @@ NO_ROBOTS: Final = ("toy",)
 """Families that say nothing about robots."""
 HEADER: Final = (
     "family", "version", "runs", "hash", "tasks × starts", "oracle",
-    "frames", "every step", "chunk of 10", "never",
+    "frames", "every step", "chunk of 10", "never", "load",
 )  # fmt: skip
 
 
@@ -149,13 +149,13 @@ def rows(facts: Facts) -> Iterator[tuple[str, ...]]:
         yield _row(version, facts)
     without = set(FAMILIES.built_in) - {version.definition.family for version in versions} - set(NO_ROBOTS)
     for family in sorted(without):
-        yield (family, "your own: [tutorial](../tutorials/own-benchmark.md)", "CI", *"–––––––")
+        yield (family, "your own: [tutorial](../tutorials/own-benchmark.md)", "CI", *"––––––––")
 
 
 def _row(version: BenchmarkVersion, facts: Facts) -> tuple[str, ...]:
     definition = version.definition
     rate, stepping = facts.rate.get(definition.id), facts.stepping.get(definition.id)
-    speeds = (stepping.every_step, stepping.chunk_of_10, stepping.never) if stepping else ()
+    speeds = (stepping.every_step, stepping.chunk_of_10, stepping.never, stepping.load) if stepping else ()
     seal = "" if version.status == "frozen" else " draft"
     return (
         definition.family,
@@ -165,7 +165,7 @@ def _row(version: BenchmarkVersion, facts: Facts) -> tuple[str, ...]:
         f"{len(definition.tasks)} × {_starts(version)}",
         _rate_text(rate, len(definition.tasks)) if rate else "–",
         stepping.frames if stepping else "–",
-        *(map(_speed_text, speeds) if speeds else "–––"),
+        *(map(_speed_text, speeds) if speeds else "––––"),
     )
 
 
@@ -173,10 +173,11 @@ def where_it_runs(environment: str) -> str:
     """`CI`, or what else a machine needs."""
     if environment in ci_environments():
         return "CI"
-    definition = environments.find(environment)
-    if definition.source is not None:
+    source = environments.find(environment).source
+    if source is not None and source.imports:
         return f"with assets: `proctor env check {environment}`"
-    return f"`proctor env build {environment}`"
+    assets = f"; some with assets: `proctor env check {environment}`" if source is not None else ""
+    return f"`proctor env build {environment}`{assets}"
 
 
 def _starts(version: BenchmarkVersion) -> str:

@@ -93,11 +93,12 @@ def test_a_line_says_what_is_in_the_version_and_what_was_measured() -> None:
         "5.0",
         "50.0",
         "1,234",
+        "0.5",
     ]
 
 
 def test_what_was_not_measured_is_a_dash() -> None:
-    assert row_of("metaworld-mt50-v1", TABLE.Facts())[5:] == ["–"] * 5
+    assert row_of("metaworld-mt50-v1", TABLE.Facts())[5:] == ["–"] * 6
 
 
 def test_a_draft_is_called_one() -> None:

@@ -265,7 +265,7 @@ def expert_actions(task: str, start: Episode) -> list[Any]:
     policy.reset(EpisodeContext(start.id, task))
     observation = environment.begin(start, [STATE]).observation
     for step in range(500):
-        sent.append(np.clip(policy.act(Observation(start.id, step, observation)).actions[0], -1, 1))
+        sent.append(np.clip(policy.act(Observation(start.id, step, observation)).actions, -1, 1))
         result = environment.step(sent[-1], [STATE])
         observation = result.observation
         if result.success:
