@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from proctor.benchmarks.contract import Environment, Episode, StepResult
 from proctor.benchmarks.definition import BenchmarkDefinition, RenderProfile
 from proctor.benchmarks.libero import FAMILY, resources
-from proctor.benchmarks.libero.sampling import SamplingClock
 from proctor.benchmarks.libero.settings import TaskSettings, task_settings_of
 from proctor.benchmarks.orders import answers
 from proctor.benchmarks.registry import find_version
+from proctor.benchmarks.robosuite_sensors import SamplingClock
 from proctor.benchmarks.spec import benchmark_spec
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.errors import ProctorError
@@ -262,6 +262,19 @@ def alone() -> str:
     return digest(seen)
 
 
+def freed_late() -> list[str]:
+    """The frames of a lane before and after another lane's context was freed, with nothing to prevent it."""
+    from proctor.benchmarks.libero import lane as lanes
+
+    first = lane("goal-1")
+    first.begin(episode("goal-1", 0), NAMES)
+    lanes._open_lanes.clear()
+    second, start = lane("object-0"), episode("object-0", 0)
+    before = digest(second.begin(start, NAMES).observation)
+    first._frames._context._context.free()  # type: ignore[attr-defined]
+    return [before, digest(second.begin(start, NAMES).observation)]
+
+
 def digest(seen: dict[str, Any]) -> str:
     import hashlib
 
@@ -419,6 +432,7 @@ PROBES: dict[str, Callable[..., Any]] = {
         moments,
         one_lane,
         alone,
+        freed_late,
         refusals,
         settling,
         fast_profile,

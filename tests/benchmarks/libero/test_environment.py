@@ -43,6 +43,11 @@ def test_what_is_seen_in_chunks_is_bit_for_bit_what_upstreams_loop_sees_at_every
     assert found["compared"] > 80
 
 
+@pytest.mark.sim
+def test_the_moments_of_reading_are_those_of_upstreams_own_sensor(probe: Probe) -> None:
+    assert probe("moments")
+
+
 @pytest.mark.sims
 @pytest.mark.parametrize(
     "episode",
@@ -75,9 +80,9 @@ def test_so_are_episodes_under_every_perturbation(probe: Probe, episode: str) ->
 
 @pytest.mark.sim
 def test_targets_lead_where_upstreams_controller_is_led_by_them(probe: Probe) -> None:
-    found = probe("targets goal-1 1 10")
+    found = probe("targets goal-1 1 4")
     assert found["differing"] == []
-    assert found["compared"] > 80
+    assert found["compared"] > 40
 
 
 @pytest.mark.sims
@@ -96,6 +101,14 @@ def test_a_process_holds_one_lane_and_a_lane_after_another_renders_as_in_a_new_p
     found = probe("one_lane")
     assert found["second"].startswith("BenchmarkFault: a process holds one LIBERO lane")
     assert found["frame"] == probe("alone")
+
+
+@pytest.mark.sims
+def test_without_these_rules_a_lane_that_is_closed_late_spoils_the_frames_of_another(probe: Probe) -> None:
+    """So the test above can fail."""
+    before, after = probe("freed_late")
+    assert before == probe("alone")
+    assert after != before
 
 
 @pytest.mark.sim
