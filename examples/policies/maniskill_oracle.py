@@ -17,7 +17,6 @@ import io
 import sys
 import warnings
 from collections.abc import Iterator
-from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -44,8 +43,8 @@ WRIST: Final = "images.wrist"
 """A feature of benchmarks in which every task has the robot with the camera on its hand."""
 
 SOLUTIONS: Final = "mani_skill.examples.motionplanning.panda.solutions"
-RADIANS_PER_S: Final = 0.9
-"""Upstream's limit of joint velocities, and in rad/s² of accelerations."""
+LIMIT: Final = 0.9
+"""Upstream's for joint velocities (rad/s) and accelerations (rad/s²), where a solution says nothing else."""
 
 
 class ManiSkillOracle(Policy):
@@ -138,11 +137,18 @@ class _Scene(gymnasium.Wrapper[Any, Any, Any, Any]):
 @contextlib.contextmanager
 def _planning(solution: Any, speed: float) -> Iterator[None]:
     """Let a solution of upstream's, which makes its planner itself, make a faster one."""
-    solution.PandaArmMotionPlanningSolver = partial(
-        PandaArmMotionPlanningSolver,
-        joint_vel_limits=RADIANS_PER_S * speed,
-        joint_acc_limits=RADIANS_PER_S * speed**2,
-    )
+
+    def planner(
+        *args: Any, joint_vel_limits: float = LIMIT, joint_acc_limits: float = LIMIT, **kwargs: Any
+    ) -> Any:
+        return PandaArmMotionPlanningSolver(
+            *args,
+            joint_vel_limits=joint_vel_limits * speed,
+            joint_acc_limits=joint_acc_limits * speed**2,
+            **kwargs,
+        )
+
+    solution.PandaArmMotionPlanningSolver = planner
     try:
         yield
     finally:
