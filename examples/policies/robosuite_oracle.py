@@ -174,7 +174,8 @@ def _next_action(progress: Progress, scene: Scene) -> NDArray[np.float32]:
 def _command(aim: Aim, hand: Vector, turn: Matrix, gripper: float, to_base: Matrix) -> Vector:
     move = HASTE * to_base @ (aim.position - hand) / REACH_M
     rotation = to_base @ _missing_turn(aim, turn) / TURN_RAD
-    return np.clip(np.concatenate([move, rotation, [gripper]]), -1, 1)
+    clipped: Vector = np.clip(np.concatenate([move, rotation, [gripper]]), -1, 1)
+    return clipped
 
 
 def _missing_turn(aim: Aim, turn: Matrix) -> Vector:

@@ -22,12 +22,9 @@ from proctor.benchmarks.libero.commands import (
     hold_delta,
 )
 from proctor.benchmarks.libero.upstream import Upstream
-from proctor.benchmarks.mujoco_frames import Frames, View
+from proctor.benchmarks.mujoco_frames import ROBOSUITE_VIEW, Frames
 from proctor.errors import BenchmarkFault, UnknownNameError
 from proctor.policy import FeatureValue
-
-ROBOSUITE_VIEW: Final = View(hidden_groups=(0,), first_row="bottom")
-"""robosuite hides the meshes that collide, and hands frames out from the bottom row upwards."""
 
 INTEREST: Final = 4
 """Poses in `privileged.objects_of_interest`; no scene names more."""
@@ -45,7 +42,7 @@ class Lane:
     """One lane. See `proctor.benchmarks.contract` for the rules it keeps; `begin` is the family's.
 
     What is observed after a step was measured at upstream's own moment, a little before the step's end
-    (`proctor.benchmarks.libero.sampling`), but for what nothing measures (`AFTER_THE_STEP`).
+    (`proctor.benchmarks.robosuite_sensors`), but for what nothing measures (`AFTER_THE_STEP`).
 
     A process holds one lane, and a second is refused while the first is open: upstream draws from numpy's
     global generator, and of two render contexts one would give wrong frames without an error.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robosuite.utils.errors import RandomizationError
 from robosuite.utils.transform_utils import convert_quat
 
-from proctor.benchmarks.libero.sampling import SamplingClock
+from proctor.benchmarks.robosuite_sensors import Unread
 
 Arrays = dict[str, NDArray[Any]]
 Pose = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -173,37 +173,21 @@ class Upstream:
         return {name: body.object_properties["vis_site_names"] for name, body in bodies.items()}
 
 
-class _Unread:
-    """Mixed into upstream's class of a scene: nothing is rendered or read, but the moments are told."""
-
-    def __init__(
-        self, *args: Any, clock: SamplingClock, on_sample: Callable[[], None], **kwargs: Any
-    ) -> None:
-        self.clock, self._on_sample = clock, on_sample
-        super().__init__(*args, **kwargs)
+class _Remembering(Unread):
+    """Mixed into upstream's class of a scene: knows what its model was made as."""
 
     def _initialize_sim(self, xml_string: str | None = None) -> None:
         super()._initialize_sim(xml_string)  # type: ignore[misc]
-        self.made_model = _copies_of_arrays(self.sim.model._model)  # type: ignore[attr-defined]
+        self.made_model = _copies_of_arrays(self.sim.model._model)
 
     def _reset_internal(self) -> None:
-        # One for the simulation, made anew, and one for the render context that upstream makes with it.
-        self.sim.forward()  # type: ignore[attr-defined]
-        self.sim.forward()  # type: ignore[attr-defined]
-        self.clock.reset()
-        super()._reset_internal()  # type: ignore[misc]
-
-    def _setup_observables(self) -> dict[str, Any]:
-        return {}
-
-    def _update_observables(self, force: bool = False) -> None:
-        if self.clock.tick(force=force):
-            self._on_sample()
+        self.sim.forward()  # as upstream does with the simulation that it makes anew
+        super()._reset_internal()
 
 
 def _open(problem: type, scene: Path, on_sample: Callable[[], None], settings: dict[str, Any]) -> Any:
     """Upstream's environment as its own evaluation wrapper makes it, but for what is read of it."""
-    domain = type(problem.__name__, (_Unread, problem), {})
+    domain = type(problem.__name__, (_Remembering, problem), {})
     return domain(
         str(scene),
         controller_configs=robosuite.load_controller_config(default_controller="OSC_POSE"),
@@ -213,7 +197,6 @@ def _open(problem: type, scene: Path, on_sample: Callable[[], None], settings: d
         control_freq=20,
         ignore_done=True,
         hard_reset=False,
-        clock=SamplingClock(),
         on_sample=on_sample,
         **settings,
     )
