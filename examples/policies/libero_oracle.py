@@ -79,7 +79,7 @@ class LiberoOracle(Policy):
 
     def load(self, context: SessionContext) -> PolicyCapabilities:
         return PolicyCapabilities(
-            supported_benchmarks=("libero",),
+            supported_benchmarks=("libero", "libero_plus"),
             required_features=(STATE, POSES),
             max_batch_size=16,
             batch_invariant=True,

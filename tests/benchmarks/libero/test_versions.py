@@ -168,6 +168,8 @@ def test_lerobots_budget_is_280_steps_of_spatial() -> None:
     assert [task.id for task in SPATIAL_280.definition.tasks] == list(
         suite_tasks(LIBERO.definition, "spatial")
     )
+    starts = [each.initial_state for each in LIBERO.episodes if each.task.startswith("spatial-")]
+    assert [each.initial_state for each in SPATIAL_280.episodes] == starts
 
 
 def test_versions_of_other_frames_have_other_hashes() -> None:
