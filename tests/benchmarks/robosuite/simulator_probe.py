@@ -72,33 +72,56 @@ def actions(task: str, steps: int) -> np.ndarray:
     return np.clip(drawn, -1, 1).astype(np.float32).reshape(steps, -1)
 
 
-def upstreams(task: str, seed: int, steps: int) -> list[dict[str, Any]]:
-    """What upstream's own loop sees at the start and after every step, with its own default controller.
+def made(task: str, seed: int, **changes: Any) -> Any:
+    """Upstream's own environment, with its own default controller, observed by its cameras at every step.
 
-    Under its default renderer, a reset leaves the render context of `make` to the garbage collector: once it
-    is freed, the cameras show something else. Under this one it is freed in time.
+    Under its default renderer, a reset leaves the render context of `make` to the garbage collector
+    (`collected`); under `mujoco` it is freed in time.
     """
     import robosuite
 
     ours, named = settings(task)
-    environment = robosuite.make(
-        named.environment,
-        robots=list(ours.robots),
-        seed=seed,
-        control_freq=20,
-        renderer="mujoco",
-        ignore_done=True,
-        use_camera_obs=True,
-        camera_names=list(cameras(task).values()),
-        camera_heights=256,
-        camera_widths=256,
-    )
+    given = {
+        "robots": list(ours.robots),
+        "seed": seed,
+        "control_freq": 20,
+        "renderer": "mujoco",
+        "ignore_done": True,
+        "use_camera_obs": True,
+        "camera_names": list(cameras(task).values()),
+        "camera_heights": 256,
+        "camera_widths": 256,
+    }
+    return robosuite.make(named.environment, **{**given, **changes})
+
+
+def upstreams(task: str, seed: int, steps: int) -> list[dict[str, Any]]:
+    """What upstream's own loop sees at the start and after every step."""
+    environment = made(task, seed)
     trace = [upstreams_view(task, environment.reset(), False)]
     for action in actions(task, steps):
         seen, *_ = environment.step(action.astype(float))
         trace.append(upstreams_view(task, seen, environment._check_success()))
     environment.close()
     return trace
+
+
+def collected() -> dict[str, float]:
+    """By how much a frame of upstream's own environment changes, on average, while nothing moves and garbage
+    is collected: under its default renderer, and under the one that frees contexts in time."""
+    import gc
+
+    found = {}
+    for renderer in ("mjviewer", "mujoco"):
+        gc.disable()
+        environment = made("lift", 0, renderer=renderer)
+        before = environment.reset()["agentview_image"].astype(int)
+        gc.enable()
+        gc.collect()
+        after = environment._get_observations(force_update=True)["agentview_image"]
+        found[renderer] = float(np.abs(before - after).mean())
+        environment.close()
+    return found
 
 
 def upstreams_view(task: str, seen: dict[str, Any], success: bool) -> dict[str, Any]:
@@ -183,11 +206,13 @@ def controller() -> dict[str, Any]:
 
 
 def digest(task: str, environment: Environment, index: int = 0) -> str:
-    """Of the first frames of an episode, and of those after three steps."""
-    names = tuple(cameras(task))
-    seen = [environment.begin(episode(task, index), names).observation]
-    seen += [environment.step(action, names).observation for action in actions(task, 3)]
-    return hashlib.sha256(b"".join(seen[at][name].tobytes() for at in (0, -1) for name in names)).hexdigest()
+    """Of the first frames of an episode, and of one after three steps."""
+    names, (*before, last) = tuple(cameras(task)), actions(task, 3)
+    seen = environment.begin(episode(task, index), names).observation
+    for action in before:
+        environment.step(action)
+    seen |= {"last": environment.step(last, names[:1]).observation[names[0]]}
+    return hashlib.sha256(b"".join(seen[name].tobytes() for name in (*names, "last"))).hexdigest()
 
 
 def alone(task: str, index: str) -> str:
