@@ -95,6 +95,14 @@ def _wrist(side: str, quaternion: str) -> tuple[Component, ...]:
     )
 
 
+def _robosuite_hand(prefix: str = "") -> tuple[Component, ...]:
+    return (
+        *(Component(f"{prefix}{axis}", "m per 0.05") for axis in "xyz"),
+        *(Component(f"{prefix}turn_{axis}", "rad per 0.5") for axis in "xyz"),
+        Component(f"{prefix}gripper", "-1 opens, 1 closes"),
+    )
+
+
 def _xvla_ee(convention: xvla_ee.Convention, rotation: str) -> Representation:
     return Representation(
         name=convention.representation,
@@ -233,11 +241,7 @@ CALVIN_ABSOLUTE_COMPACT_QUAT_V1 = Representation(
 LIBERO_DELTA_EEF_V1 = Representation(
     name="libero.delta-eef-v1",
     dtype="float32",
-    components=(
-        *(Component(axis, "m per 0.05") for axis in "xyz"),
-        *(Component(f"turn_{axis}", "rad per 0.5") for axis in "xyz"),
-        Component("gripper", "-1 opens, 1 closes"),
-    ),
+    components=_robosuite_hand(),
     absolute=False,
     meaning=(
         "robosuite's OSC_POSE: displacement of the end effector from where it is, along the world's axes, 1 "
@@ -262,14 +266,6 @@ LIBERO_ABSOLUTE_EEF_V1 = Representation(
     ),
 )
 
-def _robosuite_hand(prefix: str = "") -> tuple[Component, ...]:
-    return (
-        *(Component(f"{prefix}{axis}", "m per 0.05") for axis in "xyz"),
-        *(Component(f"{prefix}turn_{axis}", "rad per 0.5") for axis in "xyz"),
-        Component(f"{prefix}gripper", "-1 opens, 1 closes"),
-    )
-
-
 ROBOSUITE_DELTA_EEF_V1 = Representation(
     name="robosuite.delta-eef-v1",
     dtype="float32",
@@ -277,9 +273,9 @@ ROBOSUITE_DELTA_EEF_V1 = Representation(
     absolute=False,
     meaning=(
         "OSC_POSE of robosuite 1.5: displacement of the end effector from where it is, along the axes of the "
-        "robot's base, 1 being 0.05 m per control step; a turn, as axis times angle about these axes, 1 being "
-        "0.5 rad; and the fingers, of which the sign alone counts: negative opens, positive closes, 0 lets "
-        "them be. The same as libero.delta-eef-v1 where the base stands as the world does."
+        "robot's base, 1 being 0.05 m per control step; a turn, as axis times angle about these axes, 1 "
+        "being 0.5 rad; and the fingers, of which the sign alone counts: negative opens, positive closes, 0 "
+        "lets them be. The same as libero.delta-eef-v1 where the base stands as the world does."
     ),
 )
 
