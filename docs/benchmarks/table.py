@@ -100,7 +100,7 @@ def take_rate(facts: Facts, run: Path) -> None:
         sys.exit(f"{run} has no headline: {'; '.join(results.summary.no_headline)}")
     facts.rate[benchmark.id] = Rate(
         hash=benchmark.hash,
-        policy=results.run.policy.spec,
+        policy=results.run.policy.spec.removeprefix(f"{ROOT}/"),
         successes=int(rate.successes),
         episodes=rate.trials,
         tasks=rate.tasks,
@@ -181,6 +181,8 @@ def where_it_runs(environment: str) -> str:
 
 
 def _starts(version: BenchmarkVersion) -> str:
+    if all(episode.settings.get("seeds") == "candidate" for episode in version.episodes):
+        return "no seeds yet"
     counts = set(Counter(episode.task for episode in version.episodes).values())
     return "–".join(map(str, sorted({min(counts), max(counts)})))
 
