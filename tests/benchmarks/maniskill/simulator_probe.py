@@ -5,6 +5,7 @@ python simulator_probe.py alone TASK INDEX                    digests of an epis
 python simulator_probe.py after TASK INDEX                    the same after others, and after another lane
 python simulator_probe.py turns                               which way a turn goes
 python simulator_probe.py holding                             how far a waiting robot moves
+python simulator_probe.py conformance VERSION TASK            rules of the contract that a task does not keep
 python simulator_probe.py refusals                            what is said to what a lane does not do
 """
 
@@ -27,6 +28,7 @@ from proctor.benchmarks.maniskill.settings import task_settings_of
 from proctor.benchmarks.maniskill.tasks import TASKS
 from proctor.benchmarks.registry import find_family, find_version
 from proctor.errors import ProctorError
+from proctor.testing.benchmarks import examine
 
 CHUNKS = (1, 4, 10)
 STATES = {"state.joints": ("agent", "qpos"), "state.joint_velocities": ("agent", "qvel")}
@@ -173,6 +175,12 @@ def holding() -> list[float]:
         lane.close()
         moved.append(float(np.abs(now["state.tcp_pose"][:3] - before["state.tcp_pose"][:3]).max()))
     return moved
+
+
+def conformance(version: str, task: str) -> list[str]:
+    """Rules of the contract that a task does not keep."""
+    found = examine(find_version(version), [task])
+    return [f"{each.check}: {each.problem}" for each in found if each.problem]
 
 
 def refusals() -> dict[str, str]:

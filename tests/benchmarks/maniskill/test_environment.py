@@ -69,6 +69,12 @@ def test_an_episode_is_that_of_a_new_process_whatever_was_before_or_is_beside_it
 
 
 @pytest.mark.sims
+@pytest.mark.parametrize("version", ["maniskill-v1", "maniskill-wrist-v1"])
+def test_a_lane_keeps_the_contract(probe: Probe, version: str) -> None:
+    assert probe(f"conformance {version} stack-cube") == []
+
+
+@pytest.mark.sims
 def test_a_turn_goes_the_other_way_as_upstream_scales_it_by_its_lower_bound(probe: Probe) -> None:
     assert -0.5 < probe("turns") < -0.15
 
