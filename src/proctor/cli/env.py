@@ -16,8 +16,8 @@ def group() -> None:
 @group.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def build(names: tuple[str, ...]) -> None:
-    """Build environments from their hashed locks; when none is named, all but those that need a source checkout
-    or a Vulkan driver as well.
+    """Build environments from their hashed locks; when none is named, all but those that also need a source
+    checkout or a Vulkan driver.
 
     An environment that is already built is left alone.
     """
