@@ -118,19 +118,23 @@ class Lane:
     ) -> Reset:
         """Build a start and let it settle. `draws`: resets of upstream's since it was seeded.
 
-        The initial state is the start before settling: qpos, then position and quaternion wxyz of every
-        fixture, rounded to 1e-6. Its success is whether the goal held after any settling step.
+        The initial state is `_state` before settling. Its success is whether the goal held after any settling
+        step.
         """
         self._segments = episode.segments
         self._instruction = episode.segments[0].instruction
         self._read_next(observe if self._settle_steps == 0 else ())
         self._reset(state, episode.seed, draws)
-        start = self._upstream.start()
+        start = self._state()
         success = self._settle(observe)
         if self._representation == ABSOLUTE:
             self._upstream.go_to_targets()
         self._read_after_the_step()
         return Reset(self._sampled, start, success)
+
+    def _state(self) -> NDArray[np.float64]:
+        """What defines a start: qpos, then position and quaternion wxyz of every fixture, rounded to 1e-6."""
+        return self._upstream.start()
 
     def _reset(self, state: NDArray[np.float64], seed: int, draws: int) -> None:
         self._upstream.begin(state, seed, draws)

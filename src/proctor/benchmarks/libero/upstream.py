@@ -98,6 +98,15 @@ class Upstream:
         ]
         return np.concatenate(poses) if poses else np.zeros(0)
 
+    def camera_pose(self, name: str) -> NDArray[np.float64]:
+        """(7,) position (m) and quaternion wxyz in the frame that carries it, as the model has it."""
+        camera = self.model.camera(name)
+        return np.concatenate([camera.pos, camera.quat])
+
+    def preferred_joints(self) -> NDArray[np.float64]:
+        """(7,) rad: of the joints that hold the hand where it is to be, those that the controller goes to."""
+        return np.array(self._domain.robots[0].controller.initial_joint)
+
     def hand_pose(self) -> Pose:
         """The point between the fingers and, as upstream reads it, the orientation of the hand's body."""
         robot, data = self._domain.robots[0], self._domain.sim.data

@@ -19,6 +19,7 @@ from proctor.benchmarks.definition import (
 from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.features import Sampler
 from proctor.benchmarks.libero.lane import Lane
+from proctor.benchmarks.libero.upstream import START_DIGITS
 from proctor.benchmarks.libero_plus import resources
 from proctor.benchmarks.libero_plus.noise import Noise
 from proctor.benchmarks.libero_plus.settings import episode_settings_of, settings_of, task_settings_of
@@ -26,7 +27,8 @@ from proctor.benchmarks.libero_plus.variants import Variant, parse_variant
 from proctor.errors import BenchmarkFault
 from proctor.policy import FeatureValue
 
-NOISY_CAMERA: Final = "agentview"
+CAMERA: Final = "agentview"
+"""The one that variants move, and put noise on."""
 
 
 class LiberoPlusEnvironment(Lane):
@@ -44,13 +46,14 @@ class LiberoPlusEnvironment(Lane):
         self._task_id = task.id
         self._variant: Variant | None = None
         self._noise = Noise(0)
-        self._noisy = {f.name for f in definition.features if f.camera == NOISY_CAMERA}
+        self._noisy = {f.name for f in definition.features if f.camera == CAMERA}
 
     def begin(self, episode: Episode, observe: Collection[str]) -> Reset:
         """Build the variant that the episode names, and let it settle: see `Lane`.
 
         Raises `BenchmarkFault` for a variant of another dimension than the task's, without files, or with
-        another sentence; `EnvironmentMissing` for one whose assets are not there.
+        another sentence, which an episode of several segments may say; `EnvironmentMissing` for one whose
+        assets are not there.
         """
         refuse_predicates(episode)
         variant = parse_variant(episode_settings_of(episode).variant)
@@ -66,7 +69,7 @@ class LiberoPlusEnvironment(Lane):
                 f"dimension is {self._task.dimension}"
             )
         said, sentence = episode.segments[0].instruction, resources.sentence_of(self._task, variant)
-        if said != sentence:
+        if said != sentence and len(episode.segments) == 1:
             raise BenchmarkFault(
                 f"episode {episode.id}: the version says {said!r}, the simulator's files {sentence!r}"
             )
@@ -86,6 +89,12 @@ class LiberoPlusEnvironment(Lane):
         super().close()
         self._variant = None
 
+    def _state(self) -> NDArray[np.float64]:
+        """As in LIBERO, then the pose of `agentview` and the joints that the controller prefers."""
+        upstream = self._upstream
+        own = np.concatenate([upstream.camera_pose(CAMERA), upstream.preferred_joints()])
+        return np.concatenate([super()._state(), np.round(own, START_DIGITS) + 0.0])
+
     def _reset(self, state: NDArray[np.float64], seed: int, draws: int) -> None:
         super()._reset(state, seed, draws)
         self._noise.skip()
@@ -98,7 +107,7 @@ class LiberoPlusEnvironment(Lane):
 
     def _camera(self, feature: FeatureDefinition) -> Sampler:
         plain = super()._camera(feature)
-        return (lambda: self._with_noise(plain())) if feature.camera == NOISY_CAMERA else plain
+        return (lambda: self._with_noise(plain())) if feature.camera == CAMERA else plain
 
     def _with_noise(self, frame: FeatureValue) -> FeatureValue:
         """Noise is put on upstream's own array, which is turned afterwards."""
