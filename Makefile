@@ -9,7 +9,7 @@ endif
 UV := .tools/bin/uv
 BIN := .venv/bin
 ENVIRONMENTS := aloha metaworld tabletop
-SIMULATORS := libero
+SIMULATORS := libero robosuite
 INTEROP := evostudio openpi vla-eval xvla
 DEMO_TASKS := press-button-at-dusk,close-painted-drawer,turn-wide-dial,flip-lever-in-clutter,place-can-at-dusk,sort-two-blocks
 BENCHES := roundtrip overhead observe queue batching startup

@@ -33,8 +33,12 @@ def entry(path: str, content: bytes) -> DataFile:
 MANIFEST = Manifest(1, "toys", "Toys", (entry("large.bin", LARGE), entry("small.bin", SMALL)))
 
 
+HEARS_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""What a shell starts in the background is deaf to them, and so is what that starts."""
+
+
 def start(location: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from proctor.cli import main; main()"]
+    command = [sys.executable, "-c", f"{HEARS_INTERRUPTS}; from proctor.cli import main; main()"]
     return subprocess.Popen(
         [*command, "data", "get", "toys.jsonl", "--from", location],
         stdout=subprocess.PIPE,
