@@ -44,5 +44,5 @@ def test_the_oracle_solves_most_of_both_suites(probe: Probe) -> None:
 
 @pytest.mark.sims
 def test_the_oracle_solves_tasks_with_targets(probe: Probe) -> None:
-    steps = probe("oracle libero-xvla-v1 LiberoTargetOracle object-0:3 spatial-0:3")
+    steps = probe("oracle libero-xvla-v1 LiberoTargetOracle object-0:3 spatial-3:3")
     assert sum(step > 0 for task in steps.values() for step in task) >= 5
