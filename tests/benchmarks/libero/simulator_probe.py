@@ -30,6 +30,7 @@ from proctor.errors import ProctorError
 from proctor.policy import EpisodeContext, Observation, SessionContext
 from proctor.policy.loading import make_policy
 from proctor.testing.benchmarks import examine
+from proctor.testing.traces import beside
 
 POLICIES = Path(__file__).parents[3] / "examples" / "policies"
 ORACLES = str(POLICIES / "libero_oracle.py")
@@ -37,7 +38,6 @@ sys.path.append(str(POLICIES))
 IMAGES = ("images.primary", "images.wrist")
 STATES = ("state.proprioception", "state.eef_axis_angle")
 NAMES = (*IMAGES, *STATES)
-CHUNKS = (1, 4, 10)
 SETTLING = [0.0] * 6 + [-1.0]
 FRAMES_ONE_BY_ONE = 40
 FAST = RenderProfile(name="fast", shadows=False, multisamples=0, reflections=False)
@@ -137,17 +137,7 @@ def compared(
 ) -> dict[str, Any]:
     """Where what the lane shows is not, bit for bit, what upstream's loop saw; and how much was compared."""
     names = [name for name in expected[0] if name != "success"]
-    differing, count = [], 0
-    for chunk in CHUNKS:
-        trace = own(environment, start, commands, chunk, names)
-        for step, (ours, theirs) in enumerate(zip(trace, expected, strict=True)):
-            count += len(ours)
-            differing += [
-                f"{name} at step {step}, chunk {chunk}"
-                for name, value in ours.items()
-                if not np.array_equal(value, theirs[name])
-            ]
-    return {"differing": differing[:10], "compared": count}
+    return beside(expected, lambda chunk: own(environment, start, commands, chunk, names))
 
 
 def fidelity(task: str, index: str, steps: str) -> dict[str, Any]:

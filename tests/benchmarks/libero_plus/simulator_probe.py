@@ -29,6 +29,7 @@ from proctor.errors import ProctorError
 from proctor.policy import EpisodeContext, Observation, SessionContext
 from proctor.policy.loading import make_policy
 from proctor.testing.benchmarks import examine
+from proctor.testing.traces import beside
 
 VERSION = find_version("libero-plus-v1")
 DEFINITION = VERSION.definition
@@ -36,7 +37,6 @@ ORACLE = str(Path(__file__).parents[3] / "examples" / "policies" / "libero_oracl
 IMAGES = ("images.primary", "images.wrist")
 STATES = ("state.proprioception", "state.eef_axis_angle")
 NAMES = (*IMAGES, *STATES)
-CHUNKS = (1, 4, 10)
 SETTLING = [0.0] * 6 + [-1.0]
 
 
@@ -112,18 +112,10 @@ def fidelity(task: str, variant: str, steps: str) -> dict[str, Any]:
     environment = lane(task)
     last = [e for e in VERSION.episodes if e.task == task and e.settings["variant"] != variant][-1]
     environment.begin(last, ())
-    differing, compared = [], 0
-    for chunk in CHUNKS:
-        trace = own(environment, episode(task, variant), int(steps), chunk)
-        for step, (ours, theirs) in enumerate(zip(trace, expected, strict=True)):
-            compared += len(ours)
-            differing += [
-                f"{name} at step {step}, chunk {chunk}"
-                for name, value in ours.items()
-                if not np.array_equal(value, theirs[name])
-            ]
+    start = episode(task, variant)
+    found = beside(expected, lambda chunk: own(environment, start, int(steps), chunk))
     environment.close()
-    return {"differing": differing[:10], "compared": compared}
+    return found
 
 
 def draws() -> dict[str, list[int]]:

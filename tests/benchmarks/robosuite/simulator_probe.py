@@ -29,9 +29,9 @@ from proctor.errors import ProctorError
 from proctor.policy import EpisodeContext, Observation
 from proctor.policy.loading import make_policy
 from proctor.testing.benchmarks import examine
+from proctor.testing.traces import beside
 
 ORACLE = str(Path(__file__).parents[3] / "examples" / "policies" / "robosuite_oracle.py") + ":RobosuiteOracle"
-CHUNKS = (1, 4, 10)
 STATES = ("state.proprioception", "state.eef_quaternion", "state.eef_axis_angle")
 FAST = RenderProfile(name="fast", shadows=False, multisamples=0, reflections=False)
 
@@ -158,18 +158,9 @@ def fidelity(task: str, index: str, steps: str) -> dict[str, Any]:
     expected = upstreams(task, start.seed, count)
     environment = lane(task)
     own(environment, task, episode(task, int(index) + 2), 20, 20)
-    differing, compared = [], 0
-    for chunk in CHUNKS:
-        trace = own(environment, task, start, count, chunk)
-        for step, (ours, theirs) in enumerate(zip(trace, expected, strict=True)):
-            compared += len(ours)
-            differing += [
-                f"{name} at step {step}, chunk {chunk}"
-                for name, value in ours.items()
-                if not np.array_equal(value, theirs[name])
-            ]
+    found = beside(expected, lambda chunk: own(environment, task, start, count, chunk))
     environment.close()
-    return {"differing": differing[:10], "compared": compared}
+    return found
 
 
 def moments() -> bool:
