@@ -52,6 +52,9 @@ def test_what_is_seen_in_chunks_is_bit_for_bit_what_upstreams_loop_sees_at_every
         "two-arm-handover 6 500",  # a hammer of a size and a weight of its own
         "stack 1 60",
         "can 2 60",
+        "milk 2 60",
+        "bread 2 60",
+        "cereal 2 60",
         "square 3 60",
         "two-arm-lift 5 60",
         "two-arm-transport 7 60",
