@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace as replace_field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ from msgspec.structs import replace
 
 from proctor.benchmarks.contract import Environment, Episode, Segment
 from proctor.benchmarks.definition import BenchmarkDefinition
-from proctor.benchmarks.family import SimulatorFamily, refuse_other_versions, refuse_predicates
+from proctor.benchmarks.family import (
+    SimulatorFamily,
+    refuse_other_pictures,
+    refuse_other_versions,
+    refuse_predicates,
+)
 from proctor.errors import BenchmarkFault, EnvironmentMissing
 from proctor.testing.toy_versions import toy_definition
 
@@ -32,6 +38,19 @@ def test_open_makes_a_lane_of_the_named_class() -> None:
 def test_a_missing_simulator_is_named_with_the_command_that_builds_it() -> None:
     with pytest.raises(EnvironmentMissing, match=r"no_such_simulator .* proctor env build host"):
         lane(family("no_such_simulator:Environment"))
+
+
+def test_a_simulator_that_cannot_be_imported_says_why_and_with_which_renderer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "blind_simulator.py").write_text("raise ImportError('libOSMesa.so.8: no such file')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    with pytest.raises(
+        EnvironmentMissing,
+        match=r"toy cannot be imported with MUJOCO_GL=osmesa: ImportError: .*: proctor env check host",
+    ):
+        lane(family("blind_simulator:Environment"))
 
 
 def test_packages_are_those_that_are_installed() -> None:
@@ -61,6 +80,22 @@ def test_another_version_of_a_package_is_refused_naming_both() -> None:
 def test_a_package_that_is_not_installed_is_refused() -> None:
     with pytest.raises(EnvironmentMissing, match="no-such-package is not installed in"):
         refuse_other_versions(changed(packages={"no-such-package": "1"}))
+
+
+def test_no_lane_is_made_with_another_version_of_its_simulator() -> None:
+    toy = family("proctor.testing.toy:ToyEnvironment")
+    with pytest.raises(EnvironmentMissing, match=r"numpy is .+ in .+; toy-v1 is defined on 0\.1$"):
+        lane(toy, changed(packages={"numpy": "0.1"}))
+    with pytest.raises(EnvironmentMissing, match=r"is defined on 1; .* proctor env build host$"):
+        lane(toy, changed(packages={"no-such-package": "1"}))
+
+
+def test_other_pictures_than_a_family_makes_are_refused_naming_both() -> None:
+    made = DEFINITION.render
+    other = replace(made, name="fast", shadows=not made.shadows)
+    refuse_other_pictures(DEFINITION, made)
+    with pytest.raises(BenchmarkFault, match=r"name='fast'.*family toy makes .* only, .*name='reference'"):
+        refuse_other_pictures(changed(render=other), made)
 
 
 def test_an_orientation_that_cannot_be_made_is_refused() -> None:

@@ -1,13 +1,21 @@
-"""How a render profile is applied to a MuJoCo model and scene; the same for every family built on MuJoCo.
+"""How a render profile is applied to a MuJoCo model and scene, and how SAPIEN says that it cannot render.
 
 The functions take the simulator's own objects; importing this module imports no simulator.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from proctor.benchmarks.definition import RenderProfile
+
+NO_VULKAN_DEVICE: Final = ("vk::", "rendering device", "supported physical device")
+"""What SAPIEN says where Vulkan offers it nothing."""
+
+
+def finds_no_vulkan_device(error: BaseException) -> bool:
+    """Whether SAPIEN raised this because it has nothing to render on."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in NO_VULKAN_DEVICE)
 
 
 def set_multisamples(model: Any, profile: RenderProfile) -> None:

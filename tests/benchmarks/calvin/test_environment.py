@@ -232,6 +232,11 @@ def test_a_camera_that_upstream_does_not_have_is_named_with_those_it_has(lane: A
         lane(features=features)
 
 
+def test_pictures_that_upstream_does_not_make_are_refused(lane: Any) -> None:
+    with pytest.raises(BenchmarkFault, match="family calvin makes upstream's pictures only"):
+        lane(render=replace(DEFINITION.render, name="fast"))
+
+
 def test_a_representation_of_another_benchmark_is_refused(lane: Any) -> None:
     actions = (replace(DEFINITION.actions[0], representation="metaworld.delta-eef-v1"),)
     with pytest.raises(UnknownNameError, match=r"calvin\.relative-v1"):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from proctor.benchmarks.gymnasium import FAMILY
 from proctor.benchmarks.gymnasium.making import FILES
@@ -90,6 +91,13 @@ def test_a_package_that_is_missing_is_refused() -> None:
 def test_settling_is_refused() -> None:
     definition = definition_of("Sound", settle_steps=5)
     with pytest.raises(BenchmarkFault, match="settle_steps 5: family gymnasium starts settled"):
+        FAMILY.open(definition, definition.tasks[0], definition.actions[0])
+
+
+def test_pictures_are_the_environments_own() -> None:
+    definition = definition_of("Sound")
+    definition = replace(definition, render=replace(definition.render, name="fast"))
+    with pytest.raises(BenchmarkFault, match="family gymnasium makes upstream's pictures only"):
         FAMILY.open(definition, definition.tasks[0], definition.actions[0])
 
 

@@ -38,7 +38,7 @@ def played(kitchen: Kitchen, seed: int, chunk: int) -> list[str]:
         observed, _ = kitchen.step(LAYOUT.command(action), look=number % chunk == 0)
         seen.append(digest(LAYOUT.proprioception(observed)))
         if number % LOOK == 0:
-            seen.append(digest(*(observed[key] for key in LAYOUT.images.values())))
+            seen.append(digest(*(observed[each.key] for each in LAYOUT.images.values())))
     return seen
 
 

@@ -181,6 +181,10 @@ def test_what_it_does_not_do_is_refused_by_name(make: Make) -> None:
         opened(actions=(replace(action, representation="robocasa.gr1-joint-v2"),))
     with pytest.raises(UnknownNameError, match=r"image feature of RoboCasa 'images\.wrist'"):
         opened(features=(replace(image, name="images.wrist"),))
+    with pytest.raises(
+        UnknownNameError, match=r"camera of images\.primary 'egoviev'; did you mean 'egoview'"
+    ):
+        opened(features=(replace(image, camera="egoviev"),))
     with pytest.raises(UnknownNameError, match=r"feature of RoboCasa 'state\.proprio'"):
         opened(features=(replace(state, name="state.proprio"),))
     with pytest.raises(BenchmarkFault, match="makes upstream's pictures only"):

@@ -177,4 +177,4 @@ def test_opening_a_lane_without_the_checkout_names_the_command_that_tells_more(
 ) -> None:
     monkeypatch.setenv("PROCTOR_ROBOPRO_ROOT", str(tmp_path / "absent"))
     with pytest.raises(EnvironmentMissing, match="run: proctor env check robopro"):
-        FAMILY.open(CLEAN, CLEAN.tasks[0], CLEAN.actions[0])
+        FAMILY.open(replace(CLEAN, packages={}), CLEAN.tasks[0], CLEAN.actions[0])

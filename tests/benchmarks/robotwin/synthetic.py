@@ -92,6 +92,7 @@ class SyntheticTask:
 
     unstable: tuple[int, ...] = ()
     infeasible: tuple[int, ...] = ()
+    sees = True
     crazy_random_light = False
 
     def __init__(self) -> None:
@@ -103,6 +104,8 @@ class SyntheticTask:
 
     def setup_demo(self, drawn_at: list[float] = [0.0], **arguments: Any) -> None:  # noqa: B006
         self.calls.append("setup_demo")
+        if not self.sees:
+            raise RuntimeError("failed to find a rendering device")  # in SAPIEN's words
         drawn_at[0] += 1  # as upstream changes a default argument in place
         np.random.seed(arguments["seed"])
         if self.robot is None:

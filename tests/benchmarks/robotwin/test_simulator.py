@@ -127,6 +127,18 @@ def test_what_upstream_raises_is_the_benchmarks_fault(tmp_path: Path) -> None:
         simulator.act(_joints(99.0))
 
 
+def test_nothing_to_render_on_is_missing_and_never_a_verdict_of_the_expert(tmp_path: Path) -> None:
+    task = SyntheticTask()
+    task.sees = False
+    simulator, _ = _opened(tmp_path, task)
+    for attempt in (lambda: simulator.reset(7, {}), lambda: simulator.try_seed("t", 7, {})):
+        with pytest.raises(
+            EnvironmentMissing,
+            match=r"\(failed to find a rendering device\); run: proctor env check robotwin",
+        ):
+            attempt()
+
+
 def test_closing_twice_closes_once(tmp_path: Path) -> None:
     simulator, task = _opened(tmp_path)
     simulator.close()

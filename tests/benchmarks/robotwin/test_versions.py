@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from proctor.actions import find_representation
 from proctor.benchmarks.checks import check_definition
@@ -17,7 +18,7 @@ from proctor.benchmarks.robotwin.observation import reader_of
 from proctor.benchmarks.robotwin.settings import REFERENCE, read_settings, refuse_candidates
 from proctor.benchmarks.robotwin.tasks import STEP_LIMITS
 from proctor.benchmarks.version import BenchmarkVersion
-from proctor.errors import BenchmarkFault, EnvironmentMissing
+from proctor.errors import BenchmarkFault, EnvironmentMissing, UnknownNameError
 from proctor.launch import environments
 
 VERSIONS = [find_version("robotwin2-clean-v1"), find_version("robotwin2-randomized-v1")]
@@ -108,6 +109,24 @@ def test_opening_a_lane_without_the_checkout_names_the_command_that_tells_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROCTOR_ROBOTWIN_ROOT", str(tmp_path / "absent"))
-    definition = CLEAN.definition
+    definition = replace(CLEAN.definition, packages={})
     with pytest.raises(EnvironmentMissing, match="run: proctor env check robotwin"):
         FAMILY.open(definition, definition.tasks[0], definition.actions[0])
+
+
+def test_an_unknown_task_is_refused_with_the_nearest() -> None:
+    definition = replace(CLEAN.definition, packages={})
+    with pytest.raises(
+        UnknownNameError, match="unknown RoboTwin task 'click_bel'; did you mean 'click_bell'"
+    ):
+        FAMILY.open(definition, replace(definition.tasks[0], id="click_bel"), definition.actions[0])
+
+
+def test_a_setting_that_is_none_is_refused_with_the_nearest() -> None:
+    definition = CLEAN.definition
+    with pytest.raises(UnknownNameError, match="settings 'task_confg'; did you mean 'task_config'"):
+        read_settings(replace(definition, settings={**definition.settings, "task_confg": "demo_clean"}))
+    with pytest.raises(
+        UnknownNameError, match=r"unknown instructions in .*settings 'heard'.* Valid: seen, unseen"
+    ):
+        read_settings(replace(definition, settings={**definition.settings, "instructions": "heard"}))

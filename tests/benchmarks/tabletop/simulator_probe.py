@@ -29,7 +29,7 @@ from proctor.benchmarks.definition import BenchmarkDefinition, TaskDefinition
 from proctor.benchmarks.freezing import make_episodes
 from proctor.benchmarks.registry import find_version
 from proctor.benchmarks.spec import benchmark_spec
-from proctor.benchmarks.tabletop import robot
+from proctor.benchmarks.tabletop import FAMILY, robot
 from proctor.benchmarks.tabletop.environment import TabletopEnvironment
 from proctor.benchmarks.tabletop.parts import add_thing
 from proctor.benchmarks.tabletop.scene import Scene
@@ -394,7 +394,7 @@ def refusals() -> dict[str, str]:
     image, state = definition.features[0], definition.features[2]
 
     def open_lane(action: Any = ACTION, **changes: Any) -> Callable[[], object]:
-        return lambda: TabletopEnvironment(replace(definition, **changes), own, action)
+        return lambda: FAMILY.open(replace(definition, **changes), own, action)
 
     return {
         "as shipped": _message(open_lane()),

@@ -41,7 +41,7 @@ def test_opening_a_lane_without_the_simulator_names_the_command_that_builds_it()
     ("case", "message"),
     [
         ("as shipped", ""),
-        ("mujoco", "BenchmarkFault: MuJoCo 3.8.1: tabletop-heldout-v1 is defined on 3.0.0; build its"),
+        ("mujoco", "EnvironmentMissing: mujoco is 3.8.1 in "),
         ("action", "UnknownNameError: unknown action of tabletop 'panda.joint-position-v1'; did you mean"),
         (
             "camera",

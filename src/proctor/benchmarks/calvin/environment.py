@@ -13,7 +13,7 @@ from proctor.actions.calvin_tcp import RELATIVE
 from proctor.benchmarks import checkouts
 from proctor.benchmarks.calvin.commands import COMMANDS, hold_absolute, hold_relative
 from proctor.benchmarks.calvin.manifest import condition_of
-from proctor.benchmarks.calvin.settings import VARIABLE, settings_of
+from proctor.benchmarks.calvin.settings import REFERENCE, VARIABLE, settings_of
 from proctor.benchmarks.calvin.simulator import Info, PlayTable
 from proctor.benchmarks.calvin.starts import robot_start, scene_start
 from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
@@ -23,6 +23,7 @@ from proctor.benchmarks.definition import (
     FeatureDefinition,
     TaskDefinition,
 )
+from proctor.benchmarks.family import refuse_other_pictures
 from proctor.benchmarks.features import Sampler, sample, samplers_of
 from proctor.errors import BenchmarkFault, UnknownNameError
 from proctor.policy import FeatureValue
@@ -40,8 +41,10 @@ class CalvinEnvironment:
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """Raises `EnvironmentMissing` for a checkout that is missing or at another commit."""
+        """Raises `EnvironmentMissing` for a checkout that is missing or at another commit, `BenchmarkFault`
+        for pictures that upstream does not make."""
         settings = settings_of(definition)
+        refuse_other_pictures(definition, REFERENCE)
         if action.representation not in COMMANDS:
             raise UnknownNameError("action representation of CALVIN", action.representation, COMMANDS)
         self._representation = action.representation

@@ -6,11 +6,14 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.benchmarks.definition import BenchmarkDefinition
+from proctor.benchmarks.definition import BenchmarkDefinition, RenderProfile
 from proctor.benchmarks.family import settings_or_fault
 
 VARIABLE: Final = "PROCTOR_CALVIN_ROOT"
 """Environment variable that names the checkout of calvin_env."""
+
+REFERENCE: Final = RenderProfile("reference", shadows=False, multisamples=0, reflections=False)
+"""What pybullet's renderers do unless told otherwise. This family makes no other pictures."""
 
 Renderer = Literal["egl", "tiny"]
 """`egl`: OpenGL, as upstream evaluates. `tiny`: pybullet's software renderer, which makes other pictures."""

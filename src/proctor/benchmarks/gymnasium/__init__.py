@@ -11,15 +11,24 @@ from collections.abc import Mapping
 from typing import Final
 
 from proctor.benchmarks.contract import Environment, Family
-from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
+from proctor.benchmarks.definition import (
+    ActionDefinition,
+    BenchmarkDefinition,
+    RenderProfile,
+    TaskDefinition,
+)
 from proctor.benchmarks.family import (
     installed_versions,
     refuse_orientations,
+    refuse_other_pictures,
     refuse_other_versions,
     refuse_settling,
 )
 
 ORIENTATIONS: Final = ("upright", "rotated-180", "flipped-vertical")
+
+REFERENCE: Final = RenderProfile("reference", shadows=True, multisamples=0)
+"""What is written of pictures that the environment makes by itself, whatever they are."""
 
 
 class GymnasiumFamily:
@@ -39,6 +48,7 @@ class GymnasiumFamily:
 
         refuse_settling(self.name, definition)
         refuse_orientations(self.name, definition, ORIENTATIONS)
+        refuse_other_pictures(definition, REFERENCE)
         refuse_other_versions(definition)
         return GymnasiumEnvironment(definition, task, action)
 

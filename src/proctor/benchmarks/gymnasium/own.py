@@ -25,10 +25,10 @@ from proctor.benchmarks.definition import (
     GripperDefinition,
     Name,
     Positive,
-    RenderProfile,
     TaskDefinition,
 )
 from proctor.benchmarks.freezing import make_episodes
+from proctor.benchmarks.gymnasium import REFERENCE
 from proctor.benchmarks.gymnasium.making import split_file
 from proctor.benchmarks.gymnasium.settings import (
     INSTRUCTION,
@@ -211,7 +211,7 @@ def _definition(own: OwnBenchmark) -> BenchmarkDefinition:
         on_native_crash="retry",
         window=own.window,
         initial_state_tolerance=own.initial_state_tolerance,
-        render=RenderProfile(name="reference", shadows=True, multisamples=0),
+        render=REFERENCE,
         features=tuple(_feature(feature) for feature in own.features),
         grippers=own.grippers,
         actions=(_action(own),),

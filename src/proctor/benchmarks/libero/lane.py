@@ -12,7 +12,6 @@ from proctor.actions.rot6d import columns_from_matrix
 from proctor.actions.rotations import robosuite_axis_angle
 from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, FeatureDefinition
-from proctor.benchmarks.family import refuse_other_versions
 from proctor.benchmarks.features import Sampler, refuse_unknown, sample, samplers_of
 from proctor.benchmarks.libero.commands import (
     ABSOLUTE,
@@ -54,10 +53,9 @@ class Lane:
     """What the goal is about."""
 
     def __init__(self, definition: BenchmarkDefinition, action: ActionDefinition) -> None:
-        """Raises `BenchmarkFault` for a second lane; `EnvironmentMissing` for another version of a package;
-        `UnknownNameError` for another action representation than those of `COMMANDS`."""
+        """Raises `BenchmarkFault` for a second lane, `UnknownNameError` for another action representation
+        than those of `COMMANDS`."""
         self._refuse_a_second()
-        refuse_other_versions(definition)
         if action.representation not in COMMANDS:
             raise UnknownNameError("action representation of LIBERO", action.representation, COMMANDS)
         self._representation = action.representation
@@ -98,9 +96,9 @@ class Lane:
     def close(self) -> None:
         """Free the render context and the simulation."""
         if self in _open_lanes:
+            _open_lanes.remove(self)  # first: one that does not close must not keep every other from opening
             self._frames.close()
             self._upstream.close()
-            _open_lanes.remove(self)
 
     def _enter(self, upstream: Upstream) -> None:
         """Go on in this scene; the lane owns it, and has closed the one before."""

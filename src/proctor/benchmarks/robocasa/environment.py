@@ -25,7 +25,7 @@ from proctor.benchmarks.robocasa.settings import (
     task_settings_of,
 )
 from proctor.benchmarks.robocasa.tasks import HORIZON
-from proctor.errors import BenchmarkFault, EnvironmentMissing
+from proctor.errors import BenchmarkFault, EnvironmentMissing, UnknownNameError, text_of
 
 import_module("mujoco")  # a missing simulator is found when this is imported
 
@@ -64,7 +64,7 @@ def open_kitchen(definition: BenchmarkDefinition, task: TaskDefinition) -> Kitch
     elif task.horizon != HORIZON:
         raise BenchmarkFault(f"task {task.id}: {task.horizon} steps; upstream allows {HORIZON}")
     sys.path[:0] = [path for path in paths if path not in sys.path]
-    import_module(MODULES[settings.simulator])
+    _import(MODULES[settings.simulator], definition.environment)
     return Kitchen(_make(environment, settings, definition.environment))
 
 
@@ -83,9 +83,22 @@ def require_robosuite(checkout: Path, settings: Settings) -> None:
         )
 
 
+def _import(module: str, name: str) -> None:
+    try:
+        import_module(module)
+    except (ImportError, FileNotFoundError) as error:
+        raise EnvironmentMissing(
+            f"importing {module} raised {type(error).__name__}: {text_of(error)}; "
+            f"run: proctor env check {name}"
+        ) from error
+
+
 def _make(environment: str, settings: Settings, name: str) -> Any:
     words: dict[str, Any] = {} if settings.split is None else {"split": settings.split}
     try:
         return gymnasium.make(environment, disable_env_checker=True, enable_render=True, **words).unwrapped
+    except gymnasium.error.UnregisteredEnv:
+        known = [each for each in gymnasium.registry if "/" in each]
+        raise BenchmarkFault(str(UnknownNameError("RoboCasa environment", environment, known))) from None
     except FileNotFoundError as error:
         raise EnvironmentMissing(f"{error}; run: proctor env check {name}") from error

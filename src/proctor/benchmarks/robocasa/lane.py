@@ -15,11 +15,11 @@ from proctor.benchmarks.definition import (
     FeatureDefinition,
     TaskDefinition,
 )
-from proctor.benchmarks.family import refuse_predicates
+from proctor.benchmarks.family import refuse_other_pictures, refuse_predicates
 from proctor.benchmarks.features import Sampler, refuse_unknown, sample, samplers_of
 from proctor.benchmarks.robocasa.kitchen import Kitchen, Observed
 from proctor.benchmarks.robocasa.layouts import layout_of
-from proctor.benchmarks.robocasa.settings import refuse_other_pictures, sentence_of, settings_of
+from proctor.benchmarks.robocasa.settings import REFERENCE, sentence_of, settings_of
 from proctor.errors import BenchmarkFault, UnknownNameError
 from proctor.policy import FeatureValue
 
@@ -36,7 +36,7 @@ class RoboCasaLane:
     ) -> None:
         """Raises for a feature, representation or picture that this family does not make."""
         settings = settings_of(definition)
-        refuse_other_pictures(definition)
+        refuse_other_pictures(definition, REFERENCE)
         self._layout = layout_of(settings.simulator, action.representation)
         self._success_every = settings.success_every
         self._kitchen = kitchen
@@ -102,8 +102,10 @@ class RoboCasaLane:
     def _camera(self, feature: FeatureDefinition) -> Sampler:
         if feature.name not in self._layout.images:
             raise UnknownNameError("image feature of RoboCasa", feature.name, self._layout.images)
-        key = self._layout.images[feature.name]
-        return lambda: np.array(self._observed[key], np.uint8)
+        picture = self._layout.images[feature.name]
+        if feature.camera != picture.camera:
+            raise UnknownNameError(f"camera of {feature.name}", str(feature.camera), (picture.camera,))
+        return lambda: np.array(self._observed[picture.key], np.uint8)
 
     def _sensors(self) -> dict[str, Sampler]:
         return {

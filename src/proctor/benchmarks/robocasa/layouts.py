@@ -16,6 +16,13 @@ Parts = tuple[tuple[str, int], ...]
 """Upstream's keys with the count of numbers under each, in order."""
 
 
+class Picture(NamedTuple):
+    """One of upstream's frames."""
+
+    key: str
+    camera: str
+
+
 class Layout(NamedTuple):
     """One simulator's dictionaries."""
 
@@ -23,8 +30,8 @@ class Layout(NamedTuple):
     action: Parts
     state: Parts
     """Of `state.proprioception`."""
-    images: Mapping[str, str]
-    """Key by feature."""
+    images: Mapping[str, Picture]
+    """By feature."""
     language: str
     moves: bool
     """Whether actions are displacements; they are targets otherwise."""
@@ -69,7 +76,7 @@ LAYOUTS: Final[Mapping[Kind, Layout]] = MappingProxyType(
             representation="robocasa.gr1-joint-v1",
             action=tuple((f"action.{name}", size) for name, size in _BODY),
             state=tuple((f"state.{name}", size) for name, size in _BODY),
-            images={"images.primary": "video.ego_view_bg_crop_pad_res256_freq20"},
+            images={"images.primary": Picture("video.ego_view_bg_crop_pad_res256_freq20", "egoview")},
             language="annotation.human.coarse_action",
             moves=False,
             kept=("action.left_hand", "action.right_hand"),
@@ -91,9 +98,9 @@ LAYOUTS: Final[Mapping[Kind, Layout]] = MappingProxyType(
                 ("state.base_rotation", 4),
             ),
             images={
-                "images.left": "video.robot0_agentview_left",
-                "images.right": "video.robot0_agentview_right",
-                "images.wrist": "video.robot0_eye_in_hand",
+                "images.left": Picture("video.robot0_agentview_left", "robot0_agentview_left"),
+                "images.right": Picture("video.robot0_agentview_right", "robot0_agentview_right"),
+                "images.wrist": Picture("video.robot0_eye_in_hand", "robot0_eye_in_hand"),
             },
             language="annotation.human.task_description",
             moves=True,

@@ -63,14 +63,6 @@ def task_settings_of(task: TaskDefinition) -> TaskSettings:
     return settings_or_fault(task.settings, TaskSettings, f"task {task.id}, settings")
 
 
-def refuse_other_pictures(definition: BenchmarkDefinition) -> None:
-    """Raise `BenchmarkFault` for a render profile that upstream does not make."""
-    if definition.render != REFERENCE:
-        raise BenchmarkFault(
-            f"render {definition.render}: family robocasa makes upstream's pictures only, {REFERENCE}"
-        )
-
-
 def sentence_of(episode: Episode) -> str:
     """What upstream was recorded to say. Raises `BenchmarkFault` for an episode that nobody has made."""
     settings = settings_or_fault(episode.settings, EpisodeSettings, f"episode {episode.id}, settings")

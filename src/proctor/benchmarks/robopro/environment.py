@@ -41,6 +41,8 @@ class RoboProEnvironment(TwinLane):
 class ProSimulator(UpstreamSimulator):
     """Upstream's task under the condition that an episode names, with what it collides with."""
 
+    environment = "robopro"
+
     def __init__(
         self, working: Path, task: Any, arguments: Mapping[str, Any], conditions: Mapping[str, Condition]
     ) -> None:

@@ -16,7 +16,7 @@ from proctor.benchmarks.definition import (
     FeatureDefinition,
     TaskDefinition,
 )
-from proctor.benchmarks.family import refuse_other_versions, refuse_predicates
+from proctor.benchmarks.family import refuse_predicates
 from proctor.benchmarks.features import Sampler, refuse_unknown, sample, samplers_of
 from proctor.benchmarks.mujoco_frames import ROBOSUITE_VIEW, Frames
 from proctor.benchmarks.robosuite.settings import POSES, settings_of, task_settings_of
@@ -42,10 +42,9 @@ class RobosuiteEnvironment:
     ) -> None:
         """`action` is the only one there is: upstream's own.
 
-        Raises `EnvironmentMissing` for another version of a package, `UnknownNameError` for a task, camera,
-        feature or pose that upstream does not have, `BenchmarkFault` for an action of another length.
+        Raises `UnknownNameError` for a task, camera, feature or pose that upstream does not have,
+        `BenchmarkFault` for an action of another length.
         """
-        refuse_other_versions(definition)
         self._settings, self._task = settings_of(definition), task_settings_of(task)
         self._control_hz = definition.control_hz
         self._observe: Collection[str] = ()

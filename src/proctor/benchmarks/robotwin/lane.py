@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from proctor.benchmarks.contract import Episode, Reset, Segment, StepResult
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
-from proctor.benchmarks.family import refuse_predicates
+from proctor.benchmarks.family import refuse_other_pictures, refuse_predicates
 from proctor.benchmarks.features import refuse_unknown
 from proctor.benchmarks.robotwin.commands import Command, find_commands
 from proctor.benchmarks.robotwin.observation import Observed, Reader, reader_of
-from proctor.benchmarks.robotwin.settings import refuse_candidates, refuse_other_pictures
+from proctor.benchmarks.robotwin.settings import REFERENCE, refuse_candidates
 from proctor.policy import FeatureValue
 
 INSTRUCTION = "language.instruction"
@@ -67,7 +67,7 @@ class TwinLane:
         listing: str,
     ) -> None:
         """`listing`: the command that makes the list of seeds, for the refusal of an episode without."""
-        refuse_other_pictures(definition)
+        refuse_other_pictures(definition, REFERENCE)
         self._commands = find_commands(action.representation)
         self._readers: dict[str, Reader | None] = {
             feature.name: None if feature.name == INSTRUCTION else reader_of(feature)

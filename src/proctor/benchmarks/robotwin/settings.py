@@ -42,15 +42,6 @@ def read_settings(definition: BenchmarkDefinition) -> TwinSettings:
     return parse(definition.settings, TwinSettings, f"{definition.id}, settings")
 
 
-def refuse_other_pictures(definition: BenchmarkDefinition) -> None:
-    """Raise `BenchmarkFault` for a render profile that upstream does not make."""
-    if definition.render != REFERENCE:
-        raise BenchmarkFault(
-            f"render {definition.render}: family {definition.family} makes upstream's pictures only,"
-            f" {REFERENCE}"
-        )
-
-
 def refuse_candidates(episode: Episode, command: str) -> None:
     """Raise `BenchmarkFault` for an episode whose seed nobody has tried; `command` makes the list."""
     origin = episode.settings.get("seeds", "candidate")

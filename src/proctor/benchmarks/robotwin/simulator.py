@@ -16,12 +16,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.actions.robotwin_ee import SIDES
+from proctor.benchmarks.rendering import finds_no_vulkan_device
 from proctor.benchmarks.robotwin.commands import Command
 from proctor.benchmarks.robotwin.observation import Observed
 from proctor.benchmarks.robotwin.planning import PlanWatch
@@ -39,7 +40,13 @@ UNSTABLE: Final = "UnStableError"
 
 
 class UpstreamSimulator:
-    """One upstream task in a checkout. Implements `lane.Simulator` and the scripted expert's trials."""
+    """One upstream task in a checkout. Implements `lane.Simulator` and the scripted expert's trials.
+
+    Whatever upstream raises becomes `BenchmarkFault`; `EnvironmentMissing` where nothing can be rendered.
+    """
+
+    environment: ClassVar = "robotwin"
+    """Name of the simulator environment."""
 
     def __init__(self, working: Path, task: Any, arguments: Mapping[str, Any]) -> None:
         """`working`: where upstream finds its files. `arguments`: those of `setup_demo` but for the seed."""
@@ -111,6 +118,8 @@ class UpstreamSimulator:
             try:
                 self._set_up(seed, settings)
                 told = self._task.play_once()
+            except EnvironmentMissing:
+                raise
             except Exception as error:
                 unstable = type(error).__name__ == UNSTABLE
                 return Trial(name, seed, "unstable" if unstable else "error", detail=text_of(error))
@@ -132,6 +141,11 @@ class UpstreamSimulator:
         try:
             self._task.setup_demo(now_ep_num=0, seed=seed, is_test=True, **arguments)
         except Exception as error:
+            if finds_no_vulkan_device(error):
+                raise EnvironmentMissing(
+                    f"SAPIEN finds nothing to trace rays on ({text_of(error)}); "
+                    f"run: proctor env check {self.environment}"
+                ) from error
             if type(error).__name__ != tolerate:
                 raise
 
@@ -142,6 +156,8 @@ class UpstreamSimulator:
             stack.enter_context(contextlib.redirect_stdout(sink))
             try:
                 yield
+            except EnvironmentMissing:
+                raise
             except Exception as error:
                 raise BenchmarkFault(
                     f"upstream's {what}: {type(error).__name__}: {text_of(error)}"

@@ -44,9 +44,8 @@ class TabletopEnvironment:
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """Raise `BenchmarkFault` for another MuJoCo or another robot than the definition's, `UsageError` for
-        settings that make no scene."""
-        _refuse_other_mujoco(definition)
+        """Raise `BenchmarkFault` for another robot than the definition's, `UsageError` for settings that make
+        no scene."""
         if action.representation != REPRESENTATION:
             raise UnknownNameError("action of tabletop", action.representation, [REPRESENTATION])
         settings = read_settings(definition)
@@ -152,12 +151,3 @@ class TabletopEnvironment:
             mujoco.mju_mat2Quat(quaternion, rotation.ravel())
             row[:3], row[3:7], row[7] = position, quaternion, self._scene.joint(name)
         return rows
-
-
-def _refuse_other_mujoco(definition: BenchmarkDefinition) -> None:
-    wanted = definition.packages.get("mujoco", mujoco.__version__)
-    if mujoco.__version__ != wanted:
-        raise BenchmarkFault(
-            f"MuJoCo {mujoco.__version__}: {definition.id} is defined on {wanted}; build its environment "
-            f"with: proctor env build {definition.environment}"
-        )
