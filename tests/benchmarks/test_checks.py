@@ -134,7 +134,11 @@ def changed(position: int, **changes: object) -> list[Episode]:
     [
         ([*EPISODES, EPISODES[0]], "episode more than once: reach/0"),
         (EPISODES[:3], "task park has no episode"),
-        (EPISODES[1:], "task reach: episode indices must run from 0"),
+        (
+            EPISODES[1:],
+            "task reach: episode index 2 is out of range; its 2 episodes run from 0 to 1 without a gap",
+        ),
+        (changed(0, index=-1, id="reach/-1/0"), "task reach: episode index -1 is out of range"),
         (changed(0, segments=()), "reach/0/0 has no segment"),
         (changed(0, segments=(Segment("go", 0),)), "reach/0/0: horizon 0 must be at least 1"),
         (changed(0, id="reach/1/0"), "must be 'reach/0/0'"),

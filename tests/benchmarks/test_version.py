@@ -53,6 +53,7 @@ def test_the_hash_of_a_directory_does_not_depend_on_where_it_lies(
     ("old", "new", "message"),
     [
         ("control_hz", "control_hertz", "'control_hertz'; did you mean 'control_hz'"),
+        ('name = "reference"', 'name = "fats"', r"unknown name in .*render 'fats'.* Valid: fast, reference"),
         ("control_hz = 10.0", "control_hz = 0.0", "benchmark.toml: Expected `float` > 0.0"),
         ('execute_steps = "policy<=10"', 'execute_steps = "all"', "execute_steps"),
         ("schema = 1", "schema = 2", "schema"),

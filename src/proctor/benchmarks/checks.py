@@ -177,5 +177,9 @@ def _check_indices(known: set[str], episodes: Sequence[Episode]) -> None:
     for task, found in sorted(indices.items()):
         if not found:
             raise UsageError(f"task {task} has no episode")
-        if sorted(found) != list(range(len(found))):
-            raise UsageError(f"task {task}: episode indices must run from 0 without a gap")
+        beyond = [index for index in found if not 0 <= index < len(found)]
+        if beyond:
+            raise UsageError(
+                f"task {task}: episode index {beyond[0]} is out of range; its {len(found)} episodes run "
+                f"from 0 to {len(found) - 1} without a gap"
+            )

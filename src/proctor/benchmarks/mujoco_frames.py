@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from proctor.benchmarks.definition import FeatureDefinition, RenderProfile
 from proctor.benchmarks.rendering import set_multisamples, set_scene_flags
-from proctor.errors import UnknownNameError, UsageError
+from proctor.errors import EnvironmentMissing, UnknownNameError, UsageError, text_of
 
 Frame = NDArray[np.uint8]
 
@@ -100,7 +101,10 @@ class Frames:
         set_multisamples(model, self._profile)
 
     def render(self, data: Any, name: str) -> Frame:
-        """Make the frame of one feature: (height, width, 3) uint8, turned as the feature says. A copy."""
+        """Make the frame of one feature: (height, width, 3) uint8, turned as the feature says. A copy.
+
+        Raises `EnvironmentMissing` where this machine makes no OpenGL context.
+        """
         if self._context is None:
             self._context = _Context(self._model, self._profile, self._view)
         feature = self._features[name]
@@ -119,9 +123,7 @@ class _Context:
     def __init__(self, model: Any, profile: RenderProfile, view: View) -> None:
         self._view, self._profile = view, profile
         self._made_from = _made_from(model)
-        self._gl = mujoco.GLContext(model.vis.global_.offwidth, model.vis.global_.offheight)
-        self._gl.make_current()
-        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
+        self._gl, self._context = _open(model)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         self._look_at(model)
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
@@ -157,6 +159,22 @@ class _Context:
         self._gl.make_current()
         self._context.free()
         self._gl.free()
+
+
+def _open(model: Any) -> tuple[Any, Any]:
+    """An OpenGL context, made current, and MuJoCo's within it.
+
+    Raises `EnvironmentMissing`, whatever kind of error MuJoCo has for it, where this machine makes none.
+    """
+    try:
+        gl = mujoco.GLContext(model.vis.global_.offwidth, model.vis.global_.offheight)
+        gl.make_current()
+        return gl, mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
+    except Exception as error:
+        raise EnvironmentMissing(
+            f"MuJoCo makes no OpenGL context here, with MUJOCO_GL={os.environ.get('MUJOCO_GL', '(unset)')} "
+            f"({type(error).__name__}: {text_of(error)}); unset it, so that one that works is chosen"
+        ) from error
 
 
 def _made_from(model: Any) -> list[Any]:

@@ -60,8 +60,11 @@ def missing(task: TaskSettings) -> list[str]:
 
 
 def require(task: TaskSettings) -> None:
-    """Raise `BenchmarkFault` naming the files that a task lacks, `UnknownNameError` for no suite's name."""
-    suite_tasks(task.suite)
+    """Raise `BenchmarkFault` naming the files that a task lacks, `UnknownNameError` for what is no suite, or
+    no task of it."""
+    known = suite_tasks(task.suite)
+    if task.name not in known:
+        raise UnknownNameError(f"task of {task.suite}", task.name, known)
     lacking = missing(task)
     if lacking:
         raise BenchmarkFault(

@@ -22,7 +22,7 @@ from proctor.benchmarks.libero_plus.package import (
 from proctor.benchmarks.libero_plus.saved_arrays import read_array
 from proctor.benchmarks.libero_plus.settings import TaskSettings
 from proctor.benchmarks.libero_plus.variants import Variant
-from proctor.errors import BenchmarkFault, EnvironmentMissing
+from proctor.errors import BenchmarkFault, EnvironmentMissing, did_you_mean
 
 SCENES: Final = ROOT / "bddl_files"
 STARTS: Final = ROOT / "init_files"
@@ -98,8 +98,14 @@ def open_scene(task: TaskSettings, variant: Variant, on_sample: Callable[[], Non
 
 def _existing(file: Path) -> Path:
     if not file.is_file():
-        raise BenchmarkFault(f"the simulator's package lacks {file.relative_to(ROOT)}")
+        raise BenchmarkFault(f"the simulator's package lacks {file.relative_to(ROOT)}{_nearest(file)}")
     return file
+
+
+def _nearest(file: Path) -> str:
+    """What its suite has that is called alike; the nearest suite where there is none of that name."""
+    wanted = file if file.parent.is_dir() else file.parent
+    return did_you_mean(wanted.name, (each.name for each in wanted.parent.iterdir()))
 
 
 def _section(scene: Path, name: str) -> list[Any]:
