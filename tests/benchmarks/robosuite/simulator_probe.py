@@ -278,6 +278,9 @@ def refusals() -> dict[str, str]:
         ),
         "feature": changed(features=(*features[:2], replace(features[2], name="state.jointz"))),
         "camera": changed(features=(replace(features[0], camera="agentvue"), *features[1:])),
+        "representation": changed(
+            actions=(replace(definition.actions[0], representation="robosuite.two-arm-delta-eef-v1"),)
+        ),
         "orientation": changed(features=(replace(features[0], orientation="upright"), *features[1:])),
         "settling": changed(settle_steps=10),
     }

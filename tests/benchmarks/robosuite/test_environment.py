@@ -111,6 +111,8 @@ def test_what_it_does_not_do_is_refused_by_name(probe: Probe) -> None:
         "controller": "BenchmarkFault: robosuite-v1, settings: Expected `int`, got `str` - at `$.controller",
         "feature": "UnknownNameError: unknown feature of robosuite 'state.jointz'",
         "camera": "UnknownNameError: unknown camera of images.primary 'agentvue'; did you mean 'agentview'",
+        "representation": "UnknownNameError: unknown action representation of robosuite with 1 robots "
+        "'robosuite.two-arm-delta-eef-v1'; did you mean 'robosuite.delta-eef-v1'",
         "orientation": "BenchmarkFault: feature images.primary: orientation 'upright'; family robosuite",
         "settling": "BenchmarkFault: settle_steps 10: family robosuite starts settled; valid: 0",
         "seed": "BenchmarkFault: episode lift/0/0: seed -1; valid: 0 and above",

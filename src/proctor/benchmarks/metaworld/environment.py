@@ -27,6 +27,8 @@ from proctor.policy import FeatureValue
 CLASS_SUFFIX: Final = "-goal-observable"
 """What upstream's dictionary appends to a task's name. Its plain classes put zeros where the goal belongs."""
 
+REPRESENTATION: Final = "metaworld.delta-eef-v1"
+
 PROPRIOCEPTION: Final = 4
 """Leading values of upstream's observation that are the robot's: hand position 3 (m), gripper opening 1."""
 
@@ -47,7 +49,12 @@ class MetaworldEnvironment:
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """`action` is the only one there is: upstream's own."""
+        """`action` is the only one there is: upstream's own. Raises `UnknownNameError` for another, and for a
+        task, camera or feature that upstream does not have."""
+        if action.representation != REPRESENTATION:
+            raise UnknownNameError(
+                "action representation of Meta-World", action.representation, [REPRESENTATION]
+            )
         self._upstream = _make_upstream(task.id)
         self._cameras = Cameras(self._upstream.model, definition)
         self._pristine = Pristine(self._upstream)

@@ -21,8 +21,11 @@ from proctor.benchmarks.features import Sampler, refuse_unknown, sample, sampler
 from proctor.benchmarks.mujoco_frames import ROBOSUITE_VIEW, Frames
 from proctor.benchmarks.robosuite.settings import POSES, settings_of, task_settings_of
 from proctor.benchmarks.robosuite.upstream import Upstream
-from proctor.errors import BenchmarkFault
+from proctor.errors import BenchmarkFault, UnknownNameError
 from proctor.policy import FeatureValue
+
+ROBOTS: Final = {"robosuite.delta-eef-v1": 1, "robosuite.two-arm-delta-eef-v1": 2}
+"""How many an action is for, by representation."""
 
 PER_ROBOT: Final = 7
 """Numbers of an action: displacement 3, turn 3, gripper."""
@@ -40,12 +43,13 @@ class RobosuiteEnvironment:
     def __init__(
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
-        """`action` is the only one there is: upstream's own.
+        """`action` is the only one there is for so many robots: upstream's own.
 
-        Raises `UnknownNameError` for a task, camera, feature or pose that upstream does not have,
-        `BenchmarkFault` for an action of another length.
+        Raises `UnknownNameError` for another, and for a task, camera, feature or pose that upstream does not
+        have; `BenchmarkFault` for an action of another length.
         """
         self._settings, self._task = settings_of(definition), task_settings_of(task)
+        _refuse_other_representations(action, len(self._settings.robots))
         self._control_hz = definition.control_hz
         self._observe: Collection[str] = ()
         self._sampled: dict[str, FeatureValue] = {}
@@ -153,6 +157,14 @@ class RobosuiteEnvironment:
         for row, name in enumerate(self._task.poses):
             poses[row] = np.concatenate(self._upstream.pose_of(name))
         return poses
+
+
+def _refuse_other_representations(action: ActionDefinition, robots: int) -> None:
+    known = [name for name, count in ROBOTS.items() if count == robots]
+    if action.representation not in known:
+        raise UnknownNameError(
+            f"action representation of robosuite with {robots} robots", action.representation, known
+        )
 
 
 def _refuse_other_length(task: TaskDefinition, action: ActionDefinition, dimension: int) -> None:
