@@ -180,7 +180,23 @@ def refusals() -> dict[str, str]:
             Frames(model_and_data()[0], [feature("one", camera=camera)], PROFILE)
         except ProctorError as error:
             found[name] = f"{type(error).__name__}: {error}"
+    found["no OpenGL"] = without_opengl()
     return found
+
+
+def without_opengl() -> str:
+    """What a frame says where MuJoCo has no context to offer, as with MUJOCO_GL=disable."""
+    model, data = model_and_data()
+    frames = Frames(model, [feature("one")], PROFILE)
+    kept = mujoco.GLContext
+    del mujoco.GLContext
+    try:
+        frames.render(data, "images.one")
+    except ProctorError as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        mujoco.GLContext = kept
+    return ""
 
 
 if __name__ == "__main__":

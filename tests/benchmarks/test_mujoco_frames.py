@@ -83,6 +83,12 @@ def test_a_camera_that_is_none_is_refused_by_name(found: Any, camera: str, messa
     assert found["refusals"][camera].startswith(message)
 
 
+def test_a_machine_without_opengl_lacks_something_and_is_told_what_it_was_told_to_use(found: Any) -> None:
+    said = found["refusals"]["no OpenGL"]
+    assert said.startswith("EnvironmentMissing: MuJoCo makes no OpenGL context here, with MUJOCO_GL=")
+    assert said.endswith("unset it, so that one that works is chosen")
+
+
 def test_a_view_may_start_with_the_bottom_row(found: Any) -> None:
     assert found["views"]["bottom"] == found["orientations"]["flipped-vertical"]
 

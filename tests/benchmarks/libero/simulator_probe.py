@@ -286,6 +286,7 @@ def refusals() -> dict[str, str]:
     features = definition.features
     said = {
         "suite": changed_task(settings={"suite": "libero_gaol", "name": "x"}),
+        "task": changed_task(settings={"suite": "libero_goal", "name": "put_the_bowl_on_the_stov"}),
         "files": changed_task(settings={"suite": "libero_goal_env", "name": "put_the_bowl_on_the_stove"}),
         "sentence": changed_task(instruction="put the bowl on the fridge"),
         "setting": changed_task(settings={"suite": "libero_goal"}),
@@ -309,6 +310,27 @@ def refusals() -> dict[str, str]:
         said[name] = refusal(lambda wrong=wrong: environment.begin(wrong, ()))
     environment.close()
     return said
+
+
+def broken() -> dict[str, Any]:
+    """What is raised where upstream's own reset raises, and then closes badly too; and the lane after it."""
+    environment, start = lane("goal-1"), episode("goal-1", 0)
+    domain = environment._upstream._domain  # type: ignore[attr-defined]
+
+    def break_off() -> None:
+        raise ValueError("the stove fell off")
+
+    domain.reset = domain.close = break_off
+    said = []
+    for attempt in (lambda: environment.begin(start, ()), environment.close):
+        try:
+            attempt()
+        except ValueError as error:
+            said.append(str(error))
+    again = lane("goal-1")
+    starts = again.begin(start, ()).initial_state.size > 0
+    again.close()
+    return {"said": said, "another lane starts": starts}
 
 
 def refusal(attempt: Callable[[], object]) -> str:
@@ -424,6 +446,7 @@ PROBES: dict[str, Callable[..., Any]] = {
         alone,
         freed_late,
         refusals,
+        broken,
         settling,
         fast_profile,
         oracle,

@@ -116,6 +116,7 @@ def test_what_it_does_not_do_is_refused_by_name(probe: Probe) -> None:
     said = probe("refusals")
     for case, message in {
         "suite": "UnknownNameError: unknown LIBERO suite 'libero_gaol'; did you mean 'libero_goal'",
+        "task": "UnknownNameError: unknown task of libero_goal 'put_the_bowl_on_the_stov'; did you mean",
         "files": "BenchmarkFault: task put_the_bowl_on_the_stove of libero_goal_env: the simulator's package",
         "sentence": "BenchmarkFault: task goal-1: the version says 'put the bowl on the fridge', the simul",
         "setting": "BenchmarkFault: task goal-1, settings",
@@ -129,6 +130,13 @@ def test_what_it_does_not_do_is_refused_by_name(probe: Probe) -> None:
         "predicate": "BenchmarkFault: episode goal-1/0/0: predicate 'other'",
     }.items():
         assert said[case].startswith(message), case
+
+
+@pytest.mark.sims
+def test_a_lane_that_breaks_in_reset_and_does_not_close_does_not_keep_the_next_from_opening(
+    probe: Probe,
+) -> None:
+    assert probe("broken") == {"said": ["the stove fell off"] * 2, "another lane starts": True}
 
 
 @pytest.mark.sim

@@ -178,6 +178,11 @@ def refusals() -> dict[str, str]:
     words = lane("goal-1-language")
     said["scene"] = refusal(lambda: words.begin(_made_up(), ()))
     words.close()
+    task = next(each for each in DEFINITION.tasks if each.id == "goal-1-camera")
+    elsewhere = replace(task, settings={**task.settings, "suite": "libero_gaol"})
+    nowhere = lane("goal-1-camera", replace(DEFINITION, tasks=(elsewhere,)))
+    said["suite"] = refusal(lambda: nowhere.begin(start, ()))
+    nowhere.close()
     said["settling"] = refusal(lambda: lane("goal-1-camera", replace(DEFINITION, settle_steps=0)))
     said["version"] = refusal(
         lambda: lane("goal-1-camera", replace(DEFINITION, packages={"mujoco": "2.3.7"}))

@@ -77,10 +77,13 @@ def test_what_it_does_not_do_is_refused_by_name(probe: Probe) -> None:
         "sentence": "BenchmarkFault: episode goal-1-camera/0/0: the version says 'open the fridge', the sim",
         "predicate": "BenchmarkFault: episode goal-1-camera/0/0: predicate 'other'",
         "scene": "BenchmarkFault: the simulator's package lacks bddl_files/libero_goal/put_the_bowl_on",
+        "suite": "BenchmarkFault: the simulator's package lacks bddl_files/libero_gaol/",
         "settling": "BenchmarkFault: libero-plus-v1: settle_steps is 0; LIBERO-plus needs at least 1",
         "version": "EnvironmentMissing: mujoco is 3.3.7 in ",
     }.items():
         assert said[case].startswith(message), case
+    assert "did you mean 'put_the_bowl_on_the_stove_language_" in said["scene"]
+    assert said["suite"].endswith("did you mean 'libero_goal'?")
 
 
 @pytest.mark.sims
