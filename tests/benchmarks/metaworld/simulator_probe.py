@@ -25,7 +25,7 @@ from proctor.benchmarks.definition import BenchmarkDefinition, RenderProfile
 from proctor.benchmarks.freezing import verify_states
 from proctor.benchmarks.metaworld import FAMILY, manifest
 from proctor.benchmarks.registry import find_version
-from proctor.errors import BenchmarkFault, UnknownNameError
+from proctor.errors import BenchmarkFault, EnvironmentMissing, UnknownNameError
 from proctor.policy import EpisodeContext, Observation
 from proctor.policy.loading import make_policy
 from proctor.testing.benchmarks import examine
@@ -323,12 +323,21 @@ def refusals() -> dict[str, str]:
         "task": (definition, msgspec.structs.replace(task, id="pushh-v3")),
         "camera": (_with(msgspec.structs.replace(image, camera="corner5")), task),
         "feature": (_with(msgspec.structs.replace(state, name="state.joints")), task),
+        "version": (msgspec.structs.replace(definition, packages={"mujoco": "2.3.7"}), task),
+        "setting": (msgspec.structs.replace(definition, settings={"camras": {}}), task),
+        "representation": (
+            msgspec.structs.replace(
+                definition,
+                actions=(msgspec.structs.replace(definition.actions[0], representation="metaworld.delta"),),
+            ),
+            task,
+        ),
     }
     found = {}
     for name, (changed, which) in wrong.items():
         try:
             FAMILY.open(changed, which, changed.actions[0])
-        except UnknownNameError as error:
+        except (UnknownNameError, BenchmarkFault, EnvironmentMissing) as error:
             found[name] = str(error)
     environment = lane("push-v3")
     try:

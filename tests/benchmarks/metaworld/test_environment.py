@@ -92,6 +92,14 @@ def test_a_wrong_definition_is_refused_by_name(probe: Probe) -> None:
     assert found["task"].startswith("unknown Meta-World task 'pushh-v3'; did you mean 'push-v3'")
     assert found["camera"].startswith("unknown camera of images.primary 'corner5'; did you mean 'corner")
     assert found["feature"].startswith("unknown feature of Meta-World 'state.joints'")
+    assert found["setting"].startswith(
+        "unknown key in metaworld-mt50-v1, settings 'camras'; did you mean 'cam"
+    )
+    assert found["representation"].startswith(
+        "unknown action representation of Meta-World 'metaworld.delta'; did you mean 'metaworld.delta-eef-v1'"
+    )
+    assert found["version"].startswith("mujoco is 3.3.")
+    assert found["version"].endswith("metaworld-mt50-v1 is defined on 2.3.7")
     assert found["vector"] == "episode push-v3/0/0, settings: random_vector has 1 values; valid: 6"
 
 
