@@ -35,7 +35,7 @@ VERSION = find_version("metaworld-mt50-v1")
 TASKS = {task.id: task for task in VERSION.definition.tasks}
 STATE = "privileged.state"
 CAMERAS = {feature.name: feature for feature in VERSION.definition.features if feature.kind == "image"}
-CROPPED = find_version("metaworld-mt50-starvla-v1").definition
+CROPPED = find_version("metaworld-mt50-crop224-v1").definition
 GOALS = find_version("metaworld-mt50-4cam-v1")
 FAST = RenderProfile(name="fast", shadows=False, multisamples=0, reflections=False)
 
@@ -220,7 +220,7 @@ def picture(frame: Any, feature: Any, settings: Any) -> Any:
     for _ in range(turns):
         frame = frame.swapaxes(0, 1)[::-1]  # a quarter to the left: columns become rows, the last one first
     if "center_crop" in settings:
-        kept = [round(side * settings["center_crop"]) for side in frame.shape[:2]]
+        kept = [int(side * settings["center_crop"]) for side in frame.shape[:2]]
         top, left = ((side - keep) // 2 for side, keep in zip(frame.shape, kept, strict=False))
         frame = frame[top : top + kept[0], left : left + kept[1]]
     height, width, _ = feature.shape

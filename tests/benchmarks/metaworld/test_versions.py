@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import proctor
 from proctor.benchmarks.freezing import episode_seed
@@ -18,7 +19,7 @@ from proctor.benchmarks.version import BenchmarkVersion, load_version
 
 PACKAGE = Path(proctor.__file__).parent
 MT10, MT50 = find_version("metaworld-mt10-v1"), find_version("metaworld-mt50-v1")
-GOALS, CROPPED, FAST = (find_version(f"metaworld-mt50-{name}-v1") for name in ("4cam", "starvla", "fast"))
+GOALS, CROPPED, FAST = (find_version(f"metaworld-mt50-{name}-v1") for name in ("4cam", "crop224", "fast"))
 VERSIONS = (MT10, MT50, GOALS, CROPPED, FAST)
 GOAL_ASSEMBLY = (0.0, 0.6, 0.02, 0.041614515559209087, 0.7520584494295802, 0.1)
 GOAL_WINDOW = (0.0, 0.8008614512705869, 0.2)
@@ -164,20 +165,33 @@ def test_two_goals_are_those_that_upstream_draws_with_seed_42() -> None:
     assert starts["window-close-v3/49"] == GOAL_WINDOW
 
 
-def test_the_versions_with_upstreams_goals_differ_in_their_cameras_alone() -> None:
-    assert GOALS.episodes == CROPPED.episodes
+def test_the_versions_with_upstreams_goals_differ_in_cameras_and_sentences_alone() -> None:
+    assert [(each.id, each.seed, each.initial_state, each.settings) for each in GOALS.episodes] == [
+        (each.id, each.seed, each.initial_state, each.settings) for each in CROPPED.episodes
+    ]
+    assert [replace(each, instruction="") for each in GOALS.definition.tasks] == [
+        replace(each, instruction="") for each in CROPPED.definition.tasks
+    ]
     assert {
         field
         for field in GOALS.definition.__struct_fields__
         if getattr(GOALS.definition, field) != getattr(CROPPED.definition, field)
-    } == {"id", "title", "description", "features", "packages", "settings"}
+    } == {"id", "title", "description", "features", "packages", "settings", "tasks"}
 
 
-def test_the_published_sentences_are_not_those_of_mt50() -> None:
-    sentences = {task.id: task.instruction for task in GOALS.definition.tasks}
-    assert sentences["soccer-v3"] == "Kick a soccer into the goal"
-    assert sentences["push-v3"] == sentences["push-back-v3"] == "Push the puck to a goal"
-    assert not set(sentences.values()) & {task.instruction for task in MT50.definition.tasks}
+def test_the_sentences_of_meta_world_lerobot_and_proctor_have_none_in_common() -> None:
+    metaworld, lerobot, own = (
+        {task.id: task.instruction for task in version.definition.tasks} for version in (GOALS, CROPPED, MT50)
+    )
+    assert metaworld["disassemble-v3"] == "Pick a nut out of the a peg."
+    assert (metaworld["push-v3"], metaworld["push-back-v3"]) == (
+        "Push the puck to a goal.",
+        "Pull a puck to a goal.",
+    )
+    assert all(sentence.endswith(".") for sentence in metaworld.values())
+    assert lerobot["push-v3"] == lerobot["push-back-v3"] == "Push the puck to a goal"
+    assert not any(sentence.endswith(".") for sentence in lerobot.values())
+    assert len({*metaworld.values(), *lerobot.values(), *own.values()}) == 50 + 49 + 50
 
 
 def test_the_cropped_camera_is_two_thirds_of_480_pixels_at_224() -> None:
