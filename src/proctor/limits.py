@@ -160,6 +160,10 @@ LEASE_S: Final = 15.0
 HEARTBEATS: Final = 15
 """Heartbeats within one lease: one a second, so that the live display and a cancel follow the worker."""
 
+OPENING_LEASES: Final = 8
+"""Leases in one that a worker has while it opens a lane: 120 s. A first frame drawn in software let no other
+thread run, and so no heart beat, for 48 s on a busy machine."""
+
 MAX_ATTEMPTS: Final = 3
 """Attempts of one Work Item before it is quarantined."""
 

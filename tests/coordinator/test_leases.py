@@ -41,6 +41,16 @@ def test_renewing_starts_it_again(book, clock):
     assert due_after(book, clock, 9) == [A]
 
 
+def test_a_lease_may_be_as_long_as_several_until_the_next_renewal(book, clock):
+    book.grant([A, B])
+    assert book.renew(A, 8)
+    assert book.renew(B, 8)
+    assert due_after(book, clock, 100) == []
+    assert book.renew(B)
+    assert due_after(book, clock, 15) == [B]
+    assert due_after(book, clock, 5) == [A]
+
+
 def test_what_has_run_out_cannot_be_renewed(book, clock):
     book.grant([A])
     assert due_after(book, clock, 15) == [A]

@@ -173,6 +173,44 @@ def test_a_server_that_is_waited_for_is_told_until_the_next_phase(stop: StopRequ
     assert duty.beat().waiting is None
 
 
+def test_a_lane_is_being_opened_up_to_its_first_start(duty: Duty) -> None:
+    said = []
+    for phase in ("teardown", "boot", "begin", "policy_reset", "begin"):
+        duty.enter(phase)  # type: ignore[arg-type]
+        said.append(duty.beat().opening)
+    assert said == [False, True, True, False, False]
+
+
+def test_a_lane_that_could_not_be_opened_is_not_being_opened(duty: Duty) -> None:
+    duty.enter("boot")
+    duty.drop()
+    assert not duty.beat().opening
+
+
+def test_what_is_said_last_is_heard_last(duty: Duty) -> None:
+    beating, may_return, heard = threading.Event(), threading.Event(), []
+
+    class SlowCoordinator:
+        """A fake: a first message is on its way for a while."""
+
+        def heartbeat(self, message: HeartbeatRequest) -> HeartbeatReply:
+            if not beating.is_set():
+                beating.set()
+                may_return.wait(5)
+            heard.append(message.opening)
+            return HeartbeatReply(lease_s=15)
+
+    heart = Heart(SlowCoordinator(), duty)  # type: ignore[arg-type]
+    first = threading.Thread(target=heart.beat)
+    first.start()
+    assert beating.wait(5)
+    duty.enter("boot")
+    threading.Timer(0.01, may_return.set).start()
+    heart.beat()
+    first.join()
+    assert heard == [False, True]
+
+
 def test_phases_are_watched_and_the_watch_rests_between_items(stop: StopRequest) -> None:
     watchdog = FakeWatchdog()
     duty = Duty("w", stop, watchdog)  # type: ignore[arg-type]

@@ -80,6 +80,17 @@ def test_another_task_closes_the_old_environment_first(family: FakeFamily) -> No
     assert phases.seen == ["boot", "teardown", "boot"]
 
 
+def test_a_lane_is_announced_after_the_old_one_is_gone_and_before_the_new_one_is_made(
+    family: FakeFamily,
+) -> None:
+    seen: list[tuple[str, int]] = []
+    phases, toy = Phases(), toy_definition()
+    lane = Lane(toy, toy.actions[0], phases, lambda: seen.append((phases.seen[-1], family.open_now)))  # type: ignore[arg-type]
+    for task in ("reach", "reach", "park"):
+        lane.prepare(task)
+    assert seen == [("boot", 0), ("boot", 0)]
+
+
 def test_an_environment_that_cannot_be_closed_is_left_behind(family: FakeFamily) -> None:
     family.close_raises = True
     lane = make_lane()

@@ -50,6 +50,7 @@ class Stage:
         self._named: dict[str, subprocess.Popen[bytes]] = {}
         self._server: PolicyServer | None = None
         self.client: Any = None
+        self.lease_s = LEASE_S
 
     def open(
         self,
@@ -100,7 +101,7 @@ class Stage:
     def coordinator(self, start: Start, port: int = 0) -> subprocess.Popen[bytes]:
         """Start a coordinator and wait until it serves."""
         config = ServerConfig(
-            directory=str(self.directory), start=start, token=TOKEN, lease_s=LEASE_S, port=port
+            directory=str(self.directory), start=start, token=TOKEN, lease_s=self.lease_s, port=port
         )
         child = self._start("coordinator", "proctor.coordinator", msgspec.json.encode(config))
         self.url = json.loads(_out(child).readline())["url"]
@@ -332,13 +333,25 @@ def test_a_cancelled_run_stops_at_the_next_step_and_charges_nothing(stage: Stage
 def test_a_worker_whose_lease_was_given_away_abandons_the_item(stage: Stage) -> None:
     stage.open(StatePolicy(), toy={"step_s": 0.02}, episodes=1)
     worker = stage.worker()
-    stage.until(leased)
+    stage.until(stepping)
     os.kill(worker.pid, signal.SIGSTOP)
     stage.until(lambda progress: progress.failed_attempts)
     os.kill(worker.pid, signal.SIGCONT)
     assert worker.wait(PATIENCE_S) == 0
     assert stage.outcomes() == [Outcome.FAILURE]
     assert "abandoned" in stage.log("w0")
+
+
+@pytest.mark.parametrize(("step", "attempts"), [(0, 1), (8, 2)], ids=["while it opens", "later"])
+def test_a_simulator_that_lets_no_heart_beat_loses_its_lease_unless_a_lane_is_being_opened(
+    stage: Stage, tmp_path: Path, step: int, attempts: int
+) -> None:
+    stage.lease_s = 1.5
+    stall = {"kind": "stall", "index": 0, "step": step, "marker": str(tmp_path / "once")}
+    stage.open(ExpertPolicy(), toy={"faults": [stall], "step_s": 0.15}, episodes=1)
+    assert stage.worker().wait(PATIENCE_S) == 0
+    assert stage.outcomes() == [Outcome.SUCCESS]
+    assert stage.client.progress().failed_attempts == attempts - 1
 
 
 def test_a_worker_that_grows_too_much_starts_itself_anew_and_loses_nothing(stage: Stage) -> None:

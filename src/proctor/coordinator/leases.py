@@ -28,12 +28,15 @@ class LeaseBook:
             deadline = self._clock() + self.lease_s
             self._deadlines.update((holder, deadline) for holder in holders)
 
-    def renew(self, holder: Holder) -> bool:
-        """Start a full lease again; False when this attempt holds none."""
+    def renew(self, holder: Holder, leases: int = 1) -> bool:
+        """Start a full lease again, or one as long as several; False when this attempt holds none.
+
+        The next renewal counts, and not the longest.
+        """
         with self._lock:
             if holder not in self._deadlines:
                 return False
-            self._deadlines[holder] = self._clock() + self.lease_s
+            self._deadlines[holder] = self._clock() + leases * self.lease_s
             return True
 
     def end(self, holders: Iterable[Holder]) -> None:

@@ -40,6 +40,7 @@ from proctor.evaluation.protocol import (
     WorkerHello,
     WorkerLost,
 )
+from proctor.limits import OPENING_LEASES
 
 T = TypeVar("T")
 
@@ -107,8 +108,8 @@ class SqliteStore(RunStore):
     def heartbeat(self, request: HeartbeatRequest) -> Future[HeartbeatReply]:
         """See RunStore. Touches the disk only to record a refusal."""
         self._roster.heard(request)
-        ref = request.attempt
-        if ref is None or self._leases.renew(holder_of(ref)):
+        ref, leases = request.attempt, OPENING_LEASES if request.opening else 1
+        if ref is None or self._leases.renew(holder_of(ref), leases):
             return _done(HeartbeatReply(lease_s=self._leases.lease_s, cancel=self._cancelled))
         return self._writer.submit(lambda tx: superseded(tx, "heartbeat", holder_of(ref)))
 

@@ -13,7 +13,8 @@ Rules every back end keeps (`proctor.testing.stores` checks them):
   `stored=False`; a different one raises RequestRefusedError and is kept in a `conflict` event.
 * Late writes. An attempt that has ended, for whatever reason, stays ended.
 * Leases. Deadlines of the owner's monotonic clock (or the database's own), never the wall clock. A new owner
-  gives every attempt it finds open a full lease.
+  gives every attempt it finds open a full lease. A heartbeat that says `opening` renews for OPENING_LEASES of
+  them; the next one that does not ends that.
 * Charges. An attempt that failed, expired or was lost costs its item one of MAX_ATTEMPTS; a released or
   abandoned one costs nothing. An item without budget is quarantined and the run goes on.
 * Storage. When the disk cannot be written the request raises StorageFault, nothing of it has happened, and

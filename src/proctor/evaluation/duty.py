@@ -41,6 +41,7 @@ class Duty:
         """The lease is gone: whatever comes of this attempt is refused."""
         self.run_cancelled = False
         """The coordinator wants the run to stop."""
+        self._opening = False
 
     def take(self, attempt: AttemptRef) -> None:
         """An item was claimed."""
@@ -50,14 +51,18 @@ class Duty:
         """The item is done with."""
         self._watchdog.rest()
         self.phase, self._episode_id, self._step, self.attempt = None, None, 0, None
-        self.absence = None
+        self.absence, self._opening = None, False
 
     def begin_episode(self, episode_id: str) -> None:
         """The next episode of the item."""
         self._episode_id, self._step = episode_id, 0
 
     def enter(self, phase: Phase, step: int = 0) -> None:
-        """A phase starts; if native code runs in it, its time does too."""
+        """A phase starts; if native code runs in it, its time does too.
+
+        A lane is being opened from `boot` on, until what follows its first `begin`.
+        """
+        self._opening = phase == "boot" or (phase == "begin" and self._opening)
         self.phase, self._step, self.absence = phase, step, None
         self._watchdog.watch(phase)
 
@@ -86,6 +91,7 @@ class Duty:
             episode_id=self._episode_id,
             step=self._step,
             waiting=self._waiting(),
+            opening=self._opening,
         )
 
     def _waiting(self) -> Waiting | None:

@@ -1,7 +1,8 @@
 """The heart of a worker: a thread that renews the lease while the main thread is busy.
 
 A native call that holds the interpreter lock stops this thread too; then the lease runs out, and that is
-right: the watchdog ends such a worker.
+right: the watchdog ends such a worker. Opening a lane is the exception, where simulators compile and load for
+as long: the main thread beats once before it, and says so.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Heart(threading.Thread):
         self._every_s = limits.LEASE_S / limits.HEARTBEATS
         self._ended = False
         self._changed = threading.Condition()
+        self._beating = threading.Lock()
+        """What was said last is also heard last."""
 
     def lease(self, seconds: float) -> None:
         """How long leases last from now on."""
@@ -47,7 +50,11 @@ class Heart(threading.Thread):
             return not self._ended
 
     def beat(self) -> None:
-        """Say once what the worker is doing. A silent coordinator is left to the next beat."""
+        """Say once what the worker is doing; from any thread. A silent coordinator is left to the next."""
+        with self._beating:
+            self._beat()
+
+    def _beat(self) -> None:
         message = self._duty.beat()
         try:
             reply = self._client.heartbeat(message)

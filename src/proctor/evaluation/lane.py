@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from proctor.benchmarks.contract import Environment
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition
@@ -19,8 +19,16 @@ _log = logging.getLogger(__name__)
 class Lane:
     """Makes the environment that a task needs, after closing the one of another task."""
 
-    def __init__(self, definition: BenchmarkDefinition, action: ActionDefinition, monitor: Monitor) -> None:
+    def __init__(
+        self,
+        definition: BenchmarkDefinition,
+        action: ActionDefinition,
+        monitor: Monitor,
+        announce: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`announce` is called before an environment is made: its code may let no other thread run."""
         self._definition, self._action, self._monitor = definition, action, monitor
+        self._announce = announce
         self._family = find_family(definition.family)
         self._environment: Environment | None = None
         self.task: str | None = None
@@ -42,6 +50,7 @@ class Lane:
         if definition is None:
             raise BenchmarkFault(f"{self._definition.id} has no task {task!r}")
         self._monitor.enter("boot", 0)
+        self._announce()
         started = time.perf_counter()
         self._environment = self._family.open(self._definition, definition, self._action)
         self.task = task

@@ -137,6 +137,8 @@ class HeartbeatRequest(Message, frozen=True, forbid_unknown_fields=True, kw_only
     episode_id: str | None = None
     step: int = 0
     waiting: Waiting | None = None
+    opening: bool = False
+    """A lane is being opened, up to its first start: the next heartbeat may take `OPENING_LEASES` leases."""
 
 
 class HeartbeatReply(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -123,7 +123,8 @@ class Worker:
         self._renderer = NO_RENDERER
         self._settings = self._introduce({})
         benchmark, representation = self._settings.benchmark, self._settings.action_representation
-        self._lane = Lane(benchmark, find_action(benchmark, representation), self._duty)
+        action = find_action(benchmark, representation)
+        self._lane = Lane(benchmark, action, self._duty, announce=self._heart.beat)
         self._link = PolicyLink(
             self._settings,
             configuration.index,

@@ -141,10 +141,11 @@ class Driver:
         request = WorkerLost(worker=worker, error=toy_error("SIGKILL"), native_crash=native_crash)
         return wait(self.store.lost(request)).stored
 
-    def beat(self, lease: Lease | None, worker: str = "w0") -> HeartbeatReply:
+    def beat(self, lease: Lease | None, worker: str = "w0", *, opening: bool = False) -> HeartbeatReply:
         """Send a heartbeat."""
         attempt = None if lease is None else ref_of(lease, worker)
-        return wait(self.store.heartbeat(HeartbeatRequest(worker=worker, attempt=attempt, phase="step")))
+        request = HeartbeatRequest(worker=worker, attempt=attempt, phase="step", opening=opening)
+        return wait(self.store.heartbeat(request))
 
     def cancel(self) -> bool:
         """Cancel the run."""

@@ -26,7 +26,7 @@ from proctor.evaluation.protocol import (
     ReleaseRequest,
 )
 from proctor.evaluation.record import Outcome
-from proctor.limits import LEASE_S, MAX_ATTEMPTS
+from proctor.limits import LEASE_S, MAX_ATTEMPTS, OPENING_LEASES
 from proctor.testing.store_driver import (
     Clock,
     Driver,
@@ -331,6 +331,20 @@ class StoreConformance(StoreLifetimes):
             assert driver.beat(lease).lease_s == LEASE_S
             assert driver.pass_time(LEASE_S / 2) == 0
         driver.finish(lease)
+
+    def test_a_worker_that_opens_a_lane_may_be_silent_for_longer(self, driver: Driver) -> None:
+        """But not for ever; and how often it beats stays."""
+        lease = driver.claim()
+        assert driver.beat(lease, opening=True).lease_s == LEASE_S
+        assert driver.pass_time(OPENING_LEASES * LEASE_S - 1) == 0
+        assert driver.pass_time(2) == 1
+
+    def test_the_next_heartbeat_ends_that(self, driver: Driver) -> None:
+        """From then on a lease is as long as any."""
+        lease = driver.claim()
+        driver.beat(lease, opening=True)
+        driver.beat(lease)
+        assert driver.pass_time(LEASE_S + 1) == 1
 
     def test_an_owner_that_was_away_expires_nothing(self, driver: Driver) -> None:
         """It could not hear the heartbeats."""

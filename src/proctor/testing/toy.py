@@ -15,8 +15,9 @@ version may give the mass a gripper, which grips nothing: a third number closes 
 `BenchmarkDefinition.settings` may hold `step_s` (seconds every step takes, 0 by default) and `faults`, a list
 of tables {kind, task, index, step, marker}: at that step of that episode (step 0 is `begin`) the environment
 raises (`raise`), leaves the process (`exit`), dies of a signal (`kill`), sleeps (`hang`) or sleeps without
-letting other threads run (`wedge`). `task` and `index` left out match any. With `marker`, a path, a fault
-fires once: it makes that file first, and does not fire where the file exists.
+letting other threads run, for an hour (`wedge`) or three seconds (`stall`). `task` and `index` left out
+match any. With `marker`, a path, a fault fires once: it makes that file first, and does not fire where the
+file exists.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Point = NDArray[np.float64]
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One planned misfortune; see the module's text."""
 
-    kind: Literal["raise", "exit", "kill", "hang", "wedge"]
+    kind: Literal["raise", "exit", "kill", "hang", "wedge", "stall"]
     step: int
     task: str | None = None
     index: int | None = None
@@ -214,8 +215,8 @@ def _raise() -> None:
     raise BenchmarkFault("a planned fault of the toy environment")
 
 
-def _sleep_holding_the_lock() -> None:
-    ctypes.PyDLL(None).sleep(_LONG_S)
+def _sleep_holding_the_lock(seconds: int) -> None:
+    ctypes.PyDLL(None).sleep(seconds)
 
 
 _MISFORTUNES: dict[str, Callable[[], None]] = {
@@ -223,7 +224,8 @@ _MISFORTUNES: dict[str, Callable[[], None]] = {
     "exit": lambda: os._exit(3),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "hang": lambda: time.sleep(_LONG_S),
-    "wedge": _sleep_holding_the_lock,
+    "wedge": lambda: _sleep_holding_the_lock(_LONG_S),
+    "stall": lambda: _sleep_holding_the_lock(3),
 }
 
 
