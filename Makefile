@@ -10,6 +10,7 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 ENVIRONMENTS := aloha metaworld tabletop
 SIMULATORS := libero robosuite
+LONG_SIMULATORS := $(SIMULATORS) libero-plus
 INTEROP := evostudio openpi vla-eval xvla
 DEMO_TASKS := press-button-at-dusk,close-painted-drawer,turn-wide-dial,flip-lever-in-clutter,place-can-at-dusk,sort-two-blocks
 BENCHES := roundtrip overhead observe queue batching startup
@@ -43,7 +44,7 @@ slow: graphics  ## The tests that take minutes: floods in real time.
 
 sims: graphics  ## The tests that take minutes in a simulator: whole episodes beside upstream's, oracles, conformance.
 	@$(MAKE) --no-print-directory .venv/dev.stamp environments
-	@$(BIN)/proctor env build $(SIMULATORS)
+	@$(BIN)/proctor env build $(LONG_SIMULATORS)
 	$(BIN)/pytest -q -n 2 -m sims
 
 unit: .venv/dev.stamp  ## The tests that start no process and no simulator.

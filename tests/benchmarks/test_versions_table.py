@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +16,11 @@ import msgspec
 import pytest
 import tomllib
 
+from proctor.benchmarks.orders import encode_order
 from proctor.benchmarks.registry import FAMILIES, find_version
 from proctor.errors import UsageError
+from proctor.launch.starts import place_of
+from proctor.launch.surroundings import BOOTSTRAP
 
 ROOT = Path(__file__).parents[2]
 MT50 = find_version("metaworld-mt50-v1")
@@ -47,6 +53,13 @@ def row_of(version: str, facts: Any) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
+IN_CI = [
+    version.definition.id
+    for version in TABLE.shipped()
+    if TABLE.where_it_runs(version.definition.environment) == "CI"
+]
+
+
 def test_the_page_holds_the_table_that_the_script_writes() -> None:
     assert TABLE.page(WRITTEN, FACTS) == WRITTEN, "write it anew: python docs/benchmarks/table.py"
 
@@ -65,6 +78,27 @@ def test_what_runs_in_ci_was_measured(environment: str) -> None:
     ids = [v.definition.id for v in TABLE.shipped() if v.definition.environment == environment]
     assert set(ids) & set(FACTS.rate), f"no oracle's rate of any of {ids}"
     assert set(ids) & set(FACTS.stepping), f"no speed of any of {ids}"
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("benchmark", IN_CI)
+def test_what_is_said_to_run_in_ci_starts_as_recorded_and_shows_what_it_declares(benchmark: str) -> None:
+    version = find_version(benchmark)
+    last = version.definition.tasks[-1].id
+    episode = next(each for each in version.episodes if each.task == last)
+    place = place_of(version, None)
+    done = subprocess.run(
+        [place.interpreter, BOOTSTRAP, "proctor.testing.first_step"],
+        input=encode_order(dataclasses.replace(version, episodes=(episode,))),
+        env=place.variables,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found = json.loads(done.stdout)
+    assert found["episode"] == episode.id
+    assert found["deviation"] <= version.definition.initial_state_tolerance
 
 
 @pytest.mark.parametrize("policy", sorted({rate.policy for rate in FACTS.rate.values()}))

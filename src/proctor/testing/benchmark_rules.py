@@ -119,9 +119,9 @@ def observation_is_what_was_asked_for(subject: Subject) -> None:
     everything = [feature.name for feature in subject.features]
     with subject.environment() as environment:
         for names in ([], *([name] for name in everything), everything):
-            _require_features(subject, environment.begin(episode, names).observation, names)
+            require_features(subject, environment.begin(episode, names).observation, names)
             action = subject.actions(environment)[0]
-            _require_features(subject, environment.step(action, names).observation, names)
+            require_features(subject, environment.step(action, names).observation, names)
 
 
 def segments_are_entered_when_told(subject: Subject) -> None:
@@ -139,7 +139,7 @@ def segments_are_entered_when_told(subject: Subject) -> None:
         steps = _until_terminated(environment, subject.actions(environment), names)
         seen = environment.enter_segment(1, names)
         again = environment.begin(episode, names).observation
-    _require_features(subject, seen, names)
+    require_features(subject, seen, names)
     for name in texts:
         spoken = {result.observation[name] for result in steps} | {again[name]}
         _require(spoken == {first.instruction}, f"{name} is {spoken} in the first segment")
@@ -376,7 +376,8 @@ def _require_same_trace(when: str, expected: _Trace, found: _Trace) -> None:
         )
 
 
-def _require_features(subject: Subject, observation: Observation, names: Sequence[str]) -> None:
+def require_features(subject: Subject, observation: Observation, names: Sequence[str]) -> None:
+    """Raise `AssertionError` unless an observation is `names`, each as the version declares it."""
     _require(set(observation) == set(names), f"asked for {sorted(names)}, got {sorted(observation)}")
     for feature in subject.features:
         if feature.name in observation:
