@@ -50,7 +50,7 @@ def measure(version: Any, name: str | None, cameras: Sequence[str] | None, steps
         lane.begin(episode, ())
         taken = steps if every else UNSEEN * steps
         rates[way] = _rate(_stepper(lane, episode, actions, looked_at, every), taken)
-    drawn_by = renderer()  # while its context is there
+    drawn_by = renderer(lane)  # while its context is there
     lane.close()
     shapes = {feature.name: list(feature.shape or ()) for feature in definition.features}
     return {

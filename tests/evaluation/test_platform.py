@@ -33,6 +33,18 @@ def test_a_machine_that_does_not_say_still_has_one(tmp_path: Path) -> None:
     assert of(tmp_path, "").count(" / ") == 2
 
 
+class Drawing:
+    """A fake environment that draws without OpenGL."""
+
+    def __init__(self, drawn_by: str) -> None:
+        self.drawn_by = drawn_by
+
+
+@pytest.mark.parametrize("found", ["vulkan: llvmpipe (LLVM 15.0.6, 256 bits)", ""])
+def test_an_environment_that_draws_itself_says_by_what(found: str) -> None:
+    assert renderer(Drawing(found)) == (found or NO_RENDERER)
+
+
 @pytest.mark.parametrize("backend", ["egl", "osmesa"])
 def test_before_anything_was_rendered_there_is_no_renderer(
     monkeypatch: pytest.MonkeyPatch, backend: str

@@ -20,7 +20,7 @@ Rules every Environment keeps (the conformance kit in `proctor.testing` checks t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -115,6 +115,16 @@ class Environment(Protocol):
 
     def close(self) -> None:
         """Release the simulator. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class DrawsItself(Protocol):
+    """An environment whose frames are not OpenGL's, of which a worker knows by itself who draws."""
+
+    @property
+    def drawn_by(self) -> str:
+        """Backend and device, as in `vulkan: llvmpipe (LLVM 15.0.6)`; empty before the first frame."""
         ...
 
 

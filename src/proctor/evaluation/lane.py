@@ -12,6 +12,7 @@ from proctor.benchmarks.family import installed_versions
 from proctor.benchmarks.registry import find_family
 from proctor.errors import BenchmarkFault
 from proctor.evaluation.monitor import Monitor
+from proctor.evaluation.platform import renderer
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +38,10 @@ class Lane:
     def packages(self) -> Mapping[str, str]:
         """Installed versions of the family's packages, and of those that the benchmark names."""
         return {**self._family.packages(), **installed_versions(self._definition.packages)}
+
+    def renderer(self) -> str:
+        """What draws its frames, as `proctor.evaluation.platform` names it."""
+        return renderer(self._environment)
 
     def prepare(self, task: str) -> tuple[Environment, float]:
         """The environment for `task`, and the seconds that making it took; 0 if it was there already.

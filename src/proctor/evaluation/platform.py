@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from proctor.benchmarks.contract import DrawsItself
+
 _GL_RENDERER: Final = 0x1F01
 _GLVND: Final = ("libOpenGL.so.0", "libGL.so.1")
 _EGL: Final = "libEGL.so.1"
@@ -30,11 +32,13 @@ def fingerprint(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return f"{platform.machine()} / {_processor(cpuinfo)} / {_libc()}"
 
 
-def renderer() -> str:
-    """OpenGL backend and the renderer of this thread's current context; `none` before anything was rendered.
+def renderer(environment: object = None) -> str:
+    """What draws an environment, if it says so, else OpenGL's backend and this thread's current context.
 
-    For example `egl: llvmpipe (LLVM 15.0.6, 256 bits)`.
+    For example `egl: llvmpipe (LLVM 15.0.6, 256 bits)`; `none` before anything was rendered.
     """
+    if isinstance(environment, DrawsItself):
+        return environment.drawn_by or NO_RENDERER
     backend = os.environ.get("MUJOCO_GL", "default")
     for get_string in _loaded(backend):
         name = get_string(_GL_RENDERER)

@@ -47,7 +47,7 @@ class WorkerHello(Message, frozen=True, forbid_unknown_fields=True, kw_only=True
     packages: dict[str, str]
     """Installed simulator packages."""
     renderer: str
-    """OpenGL backend and renderer string, or `none` before anything was rendered."""
+    """Backend and device, as in `egl: llvmpipe (...)`, or `none` before anything was rendered."""
 
 
 class RunSettings(Message, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -43,7 +43,7 @@ from proctor.evaluation.duty import Duty
 from proctor.evaluation.faults import error_record, outcome_of
 from proctor.evaluation.heartbeat import Heart
 from proctor.evaluation.lane import Lane
-from proctor.evaluation.platform import NO_RENDERER, fingerprint, renderer
+from proctor.evaluation.platform import NO_RENDERER, fingerprint
 from proctor.evaluation.policy_link import PolicyLink
 from proctor.evaluation.protocol import (
     AttemptRef,
@@ -193,7 +193,7 @@ class Worker:
 
     def _tell_renderer(self) -> None:
         """Once something was rendered, the renderer has a name."""
-        found = renderer()
+        found = self._lane.renderer()
         if found != self._renderer:
             self._renderer = found
             self._introduce(self._packages())

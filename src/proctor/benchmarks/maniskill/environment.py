@@ -86,6 +86,11 @@ class ManiSkillEnvironment:
             return _float32(self._upstream.joints()[:7], OPENS) if last is None else last.copy()
         return _float32(np.zeros(6), OPENS if last is None else last[-1])
 
+    @property
+    def drawn_by(self) -> str:
+        """See `proctor.benchmarks.contract.DrawsItself`."""
+        return self._upstream.drawn_by
+
     def close(self) -> None:
         """Release the simulation."""
         if not self._closed:

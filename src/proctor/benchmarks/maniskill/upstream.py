@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import gymnasium
 import mani_skill.envs  # noqa: F401  (registers the environments)
 import numpy as np
+import sapien
 from numpy.typing import NDArray
 
 from proctor.benchmarks.maniskill.settings import TaskSettings
 from proctor.benchmarks.maniskill.tasks import TASKS
+from proctor.benchmarks.rendering import finds_no_vulkan_device, sapiens_device
 from proctor.errors import EnvironmentMissing
-
-NO_RENDERER: Final = ("vk::", "rendering device", "supported physical device")
-"""What SAPIEN says where Vulkan offers it nothing."""
 
 Row = NDArray[np.float32]
 
@@ -40,13 +39,15 @@ class Upstream:
                 sim_backend="physx_cpu",
             )
         except RuntimeError as error:
-            if not any(words in str(error) for words in NO_RENDERER):
+            if not finds_no_vulkan_device(error):
                 raise
             raise EnvironmentMissing(
                 f"SAPIEN finds no Vulkan device to render on ({error}); run: proctor env check maniskill"
             ) from None
         self._env = made.unwrapped  # without the step limit, which is the rollout's
         self._info: Mapping[str, Any] = {}
+        self.drawn_by = ""
+        """Vulkan's device, once it has drawn a frame."""
 
     @property
     def cameras(self) -> tuple[str, ...]:
@@ -73,6 +74,7 @@ class Upstream:
 
     def render(self, camera: str) -> NDArray[np.uint8]:
         """(height, width, 3), a copy; what upstream hides from policies is hidden."""
+        self.drawn_by = self.drawn_by or _drawn_by(self._env.backend.render_device)
         for hidden in self._env._hidden_objects:
             hidden.hide_visual()
         self._env.scene.update_render(update_sensors=True, update_human_render_cameras=False)
@@ -110,6 +112,11 @@ class Upstream:
     def close(self) -> None:
         """Release the simulation."""
         self._env.close()
+
+
+def _drawn_by(device: Any) -> str:
+    cuda_id = device.cuda_id if device.is_cuda() else None
+    return f"vulkan: {sapiens_device(sapien.render.get_device_summary(), cuda_id)}"
 
 
 def _row(values: Any) -> Row:
