@@ -181,9 +181,11 @@ def where_it_runs(environment: str) -> str:
 
 
 def _starts(version: BenchmarkVersion) -> str:
-    if all(episode.settings.get("seeds") == "candidate" for episode in version.episodes):
+    tried = [each for each in version.episodes if each.settings.get("seeds") != "candidate"]
+    if not tried:
         return "no seeds yet"
-    counts = set(Counter(episode.task for episode in version.episodes).values())
+    by_task = Counter(episode.task for episode in tried)
+    counts = {by_task[task.id] for task in version.definition.tasks}
     return "–".join(map(str, sorted({min(counts), max(counts)})))
 
 

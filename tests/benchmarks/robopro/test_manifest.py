@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from proctor.benchmarks.definition import BenchmarkDefinition
 from proctor.benchmarks.registry import find_version
 from proctor.benchmarks.robopro.instructions import Sentences
-from proctor.benchmarks.robopro.manifest import Source, make_episodes, probe, write_manifest
+from proctor.benchmarks.robopro.manifest import Source, Wanting, make_episodes, probe, write_manifest
 from proctor.benchmarks.robopro.settings import read_settings
 from proctor.benchmarks.robopro.tasks import TASKS
 from proctor.benchmarks.robotwin.instructions import draw
@@ -120,6 +120,20 @@ def test_where_they_come_from_is_written_beside_them(checkout: Path, tmp_path: P
     assert provenance.verdicts == {"close_drawer+d6": {"listed": 2}, "close_drawer+d7": {"listed": 1}}
     assert provenance.sessions == ()
     assert provenance.instruction_pool == "plain"
+
+
+def test_what_has_no_list_can_be_a_candidate_beside_what_has_one(checkout: Path, tmp_path: Path) -> None:
+    definition = _only_drawer("clutter", "d7", "d8")
+    shipped = find_version("robopro-clutter-v1").directory
+    assert shipped is not None
+    directory = tmp_path / "robopro-clutter-v1"
+    shutil.copytree(shipped, directory)
+    source = Source(read_settings(definition), checkout, None, Wanting.CANDIDATE)
+    episodes = write_manifest(directory, definition, source)
+    found = [(episode.seed, episode.settings["condition"], episode.settings["seeds"]) for episode in episodes]
+    assert found == [(40006, "d7", "upstream-list"), (100000, "d8", "candidate")]
+    provenance = msgspec.json.decode((directory / "provenance.json").read_bytes(), type=Provenance)
+    assert provenance.verdicts == {"close_drawer+d7": {"listed": 1}, "close_drawer+d8": {"untried": 1}}
 
 
 def test_a_list_of_something_else_is_refused_by_its_path(checkout: Path) -> None:

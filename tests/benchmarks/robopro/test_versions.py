@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from proctor.benchmarks.contract import Episode
 from proctor.benchmarks.registry import find_family, find_version
 from proctor.benchmarks.robopro import FAMILY
 from proctor.benchmarks.robopro.settings import read_settings, read_task
 from proctor.benchmarks.robopro.tasks import PERTURBED, TASKS
 from proctor.benchmarks.robotwin.commands import REPRESENTATIONS
+from proctor.benchmarks.robotwin.manifest import Provenance
 from proctor.benchmarks.robotwin.observation import reader_of
 from proctor.benchmarks.robotwin.settings import REFERENCE, refuse_candidates
 from proctor.benchmarks.version import BenchmarkVersion
@@ -39,6 +44,24 @@ CONDITIONS = {
         "reasoning_chain",
     },
 }
+
+WITHOUT_A_LIST = {
+    "clean": {("put_plate_in_sink_ks", "clean")},
+    "clutter": {
+        *(("put_plate_in_sink_ks", condition) for condition in ("d8", "d11", "d15")),
+        *(("chain_serve_hamburger_ks", condition) for condition in ("d9", "d12")),
+    },
+    "vision": {(f"{name}+{axis}", axis) for name in PERTURBED for axis in ("lighting", "combined")},
+    "object": {(f"{name}+{axis}", axis) for name in PERTURBED for axis in CONDITIONS["object"]},
+    "language": set(),
+}
+"""Tasks and conditions whose episode is a candidate."""
+
+
+def _refusal(episode: Episode) -> AbstractContextManager[object]:
+    if episode.settings["seeds"] == "candidate":
+        return pytest.raises(BenchmarkFault, match="is a candidate")
+    return nullcontext()
 
 
 def test_importing_the_family_imports_no_simulator() -> None:
@@ -100,10 +123,23 @@ class TestDraft:
         assert source is not None
         assert read_settings(version.definition).commit == source.commit
 
-    def test_its_episodes_are_candidates_that_are_refused(self, version: BenchmarkVersion) -> None:
+    def test_its_candidates_and_they_alone_are_refused(self, version: BenchmarkVersion) -> None:
         for episode in version.episodes:
-            with pytest.raises(BenchmarkFault, match="is a candidate"):
+            with _refusal(episode):
                 refuse_candidates(episode, "make-it")
+
+    def test_seeds_of_a_list_are_said_to_be_and_counted(self, version: BenchmarkVersion) -> None:
+        assert version.directory is not None
+        counts = Counter((each.task, each.settings["seeds"]) for each in version.episodes)
+        if not any(origin == "upstream-list" for _, origin in counts):
+            return
+        content = (version.directory / "provenance.json").read_bytes()
+        provenance = msgspec.json.decode(content, type=Provenance)
+        assert provenance.commit == read_settings(version.definition).commit
+        written = (version.directory / "episodes.jsonl").read_bytes()
+        assert provenance.episodes_sha256 == hashlib.sha256(written).hexdigest()
+        listed = sum(verdict.get("listed", 0) for verdict in provenance.verdicts.values())
+        assert listed == sum(n for (_, origin), n in counts.items() if origin == "upstream-list")
 
 
 @pytest.mark.parametrize("name", VERSIONS)
@@ -112,6 +148,13 @@ def test_each_family_of_perturbations_has_its_conditions(name: str) -> None:
     assert set(read_settings(version.definition).conditions) == CONDITIONS[name]
     expected = 80 if name in ("clean", "clutter") else 12 * len(CONDITIONS[name])
     assert len(version.definition.tasks) == expected
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_what_upstream_has_no_list_of_are_candidates_and_nothing_else_is(name: str) -> None:
+    candidates = [each for each in VERSIONS[name].episodes if each.settings["seeds"] == "candidate"]
+    assert {(each.task, each.settings["condition"]) for each in candidates} == WITHOUT_A_LIST[name]
+    assert len(candidates) == len(WITHOUT_A_LIST[name])
 
 
 def test_obstacles_are_as_many_as_the_condition_says() -> None:

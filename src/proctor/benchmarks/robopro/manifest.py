@@ -2,16 +2,19 @@
 
     python -m proctor.benchmarks.robopro.manifest probe DIR --trials FILE --made-by WHO [--task T]...
     python -m proctor.benchmarks.robopro.manifest write DIR [--trials FILE]
+    python -m proctor.benchmarks.robopro.manifest write-listed DIR
 
 Where upstream has a frozen list of a task's seeds, `write` takes those, in their order, and needs the
 checkout alone. A few tasks have none, and some conditions change the scene that a seed makes, so that no list
 says what can be done: those seeds are tried by upstream's expert first, as in
-`proctor.benchmarks.robotwin.manifest`.
+`proctor.benchmarks.robotwin.manifest`. `write-listed` writes what the lists have, and for the rest one
+candidate each, which every run refuses.
 """
 
 from __future__ import annotations
 
 import argparse
+import enum
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +38,8 @@ from proctor.durable import write_durably
 from proctor.errors import UsageError
 
 LISTS: Final = Path("benchmark/eval_seeds")
+WITHOUT_TRIAL: Final = {"upstream-list": "listed", "candidate": "untried"}
+"""Verdicts on seeds that were not tried here, by where they come from."""
 
 
 class Chosen(NamedTuple):
@@ -45,12 +50,21 @@ class Chosen(NamedTuple):
     origin: str
 
 
+class Wanting(enum.Enum):
+    """What becomes of a task and condition that nobody has seeds of."""
+
+    REFUSED = enum.auto()
+    CANDIDATE = enum.auto()
+    """One episode with the seed that would be tried first."""
+
+
 class Source(NamedTuple):
     """Where seeds are taken from."""
 
     settings: ProSettings
     checkout: Path
     trials: Trials | None
+    wanting: Wanting = Wanting.REFUSED
 
 
 def listed_seeds(checkout: Path, task: ProTask, condition: Condition) -> list[int]:
@@ -148,7 +162,10 @@ def expert_of(definition: BenchmarkDefinition) -> Callable[[TaskDefinition, str]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one of the module's commands."""
     parser = argparse.ArgumentParser(prog="python -m proctor.benchmarks.robopro.manifest")
-    manifest.add_commands(parser, trials_to_write=False)
+    commands = manifest.add_commands(parser, trials_to_write=False)
+    listed = commands.add_parser("write-listed", help="write what upstream lists; the rest are candidates")
+    listed.add_argument("directory", type=Path)
+    listed.set_defaults(trials=None)
     return manifest.run(parser.parse_args(arguments), _run)
 
 
@@ -157,8 +174,10 @@ def _run(options: argparse.Namespace) -> str:
     settings = read_settings(definition)
     checkout = checkouts.require("robopro", VARIABLE, settings.commit)
     trials = Trials(options.trials) if options.trials else None
-    if options.command == "write":
-        episodes = write_manifest(options.directory, definition, Source(settings, checkout, trials))
+    if options.command != "probe":
+        wanting = Wanting.REFUSED if options.command == "write" else Wanting.CANDIDATE
+        source = Source(settings, checkout, trials, wanting)
+        episodes = write_manifest(options.directory, definition, source)
         return f"{options.directory.name}: {len(episodes)} episodes written"
     assert trials is not None, "probe has a trials file"
     tasks = manifest.choose_tasks(definition, options.tasks)
@@ -171,6 +190,9 @@ def _choose(source: Source, task: ProTask, name: str) -> Iterator[Chosen]:
     condition = source.settings.conditions[name]
     if listed := listed_seeds(source.checkout, task, condition):
         yield from (Chosen(seed, name, "upstream-list") for seed in listed[: condition.count])
+        return
+    if source.wanting is Wanting.CANDIDATE:
+        yield Chosen(source.settings.candidate_start, name, "candidate")
         return
     if source.trials is None:
         raise UsageError(
@@ -190,10 +212,11 @@ def _verdicts(episodes: Sequence[Episode], source: Source) -> dict[str, Mapping[
         last.setdefault(key_of(name, episode.settings["condition"]), []).append(episode)
     found: dict[str, Mapping[str, int]] = {}
     for key, those in last.items():
-        if source.trials is not None and those[-1].settings["seeds"] == "expert":
+        origin = those[-1].settings["seeds"]
+        if source.trials is not None and origin == "expert":
             found[key] = source.trials.counts(key, source.settings.candidate_start, those[-1].seed)
         else:
-            found[key] = {"listed": len(those)}
+            found[key] = {WITHOUT_TRIAL[origin]: len(those)}
     return found
 
 

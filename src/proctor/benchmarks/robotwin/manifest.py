@@ -180,7 +180,9 @@ def expert_of(definition: BenchmarkDefinition) -> Callable[[TaskDefinition], Cal
     return try_with
 
 
-def add_commands(parser: argparse.ArgumentParser, *, trials_to_write: bool) -> None:
+def add_commands(
+    parser: argparse.ArgumentParser, *, trials_to_write: bool
+) -> argparse._SubParsersAction[argparse.ArgumentParser]:
     """`probe` and `write`; `trials_to_write` says whether the latter cannot do without a trials file."""
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (("probe", "try seeds with the expert"), ("write", "write the list of episodes")):
@@ -191,6 +193,7 @@ def add_commands(parser: argparse.ArgumentParser, *, trials_to_write: bool) -> N
         if name == "probe":
             command.add_argument("--made-by", required=True, metavar="WHO")
             command.add_argument("--task", action="append", default=[], dest="tasks", metavar="T")
+    return commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
