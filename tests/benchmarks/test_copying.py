@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from proctor.benchmarks.copying import copy_version
+from proctor.benchmarks.gymnasium.own import own_version
 from proctor.benchmarks.registry import find_version
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.errors import UsageError
+
+REACH = Path(__file__).parents[2] / "examples" / "benchmarks" / "reach.toml"
 
 
 def test_a_copy_of_a_frozen_version_is_a_draft_with_its_episodes(tmp_path: Path) -> None:
@@ -50,6 +53,19 @@ def test_what_lies_there_is_not_written_over(toy: BenchmarkVersion, tmp_path: Pa
     copy_version(toy, "mine-v1", tmp_path)
     with pytest.raises(UsageError, match=r"mine-v1 exists; a changed benchmark is a new version"):
         copy_version(toy, "mine-v1", tmp_path)
+
+
+def test_the_id_of_a_version_that_lies_elsewhere_is_refused(toy: BenchmarkVersion, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"conf/benchmarks/aloha-sim-v1 exists; .* give another id"):
+        copy_version(toy, "aloha-sim-v1", tmp_path / "elsewhere")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_short_file_is_no_version_to_copy(tmp_path: Path) -> None:
+    own = own_version(REACH)
+    with pytest.raises(UsageError, match="declared by a short file; valid: an id or a version's directory"):
+        copy_version(own, "mine-v1", tmp_path / "elsewhere")
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_definition_whose_id_is_not_on_a_line_of_its_own_is_refused(

@@ -62,7 +62,7 @@ def find_version(version_id: str) -> BenchmarkVersion:
     known = version_ids()
     if version_id not in known:
         raise UnknownNameError("benchmark", version_id, known)
-    first, *_ = _directories(version_id)
+    first, *_ = directories(version_id)
     if is_unfinished(first):
         raise UsageError(f"{first} is not fetched to its end; go on with: proctor data get {version_id}")
     version = load_version(first)
@@ -73,13 +73,13 @@ def find_version(version_id: str) -> BenchmarkVersion:
 
 def hidden_by(version: BenchmarkVersion) -> Path | None:
     """Directory of a version with the same id and other content that this one, where it is found, hides."""
-    for directory in _directories(version.definition.id):
+    for directory in directories(version.definition.id):
         if directory != version.directory and _hash(directory) != version.hash:
             return directory
     return None
 
 
-def _directories(version_id: str) -> list[Path]:
+def directories(version_id: str) -> list[Path]:
     """Where versions with this id lie, the one that wins first."""
     places = (root / version_id for root in search_path())
     return [place for place in places if (place / DEFINITION_FILE).is_file()]
