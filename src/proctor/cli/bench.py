@@ -27,7 +27,7 @@ OWN_BENCHMARK: Final = "tabletop-heldout-v1"
 
 @click.group()
 def group() -> None:
-    """Benchmarks: list, show, copy, verify, freeze, and evaluate a policy on one."""
+    """Benchmarks: list, show, copy, check, freeze, and evaluate a policy on one."""
 
 
 group.add_command(check)

@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 NOUNS = {
-    "bench": "Benchmarks: list, show, verify, freeze, and evaluate a policy on one.",
+    "bench": "Benchmarks: list, show, copy, check, freeze, and evaluate a policy on one.",
     "data": "Data sets: fetch them by manifest, verify them, list them.",
     "env": "Simulator environments: build, list, check.",
     "run": "Runs: list, show, report and compare them.",
