@@ -47,11 +47,12 @@ def episode_of(version: Any, task: str, index: int) -> Episode:
 
 
 def actions(steps: int, action: int = 0) -> list[np.ndarray]:
-    """Down onto the table and along it, so that things are touched; joints: about the start."""
+    """Down onto the table and along it, so that things are touched, and beyond what upstream's controller
+    takes as it is; joints: about the start."""
     random = np.random.RandomState(7)
     if action == 0:
         drift = np.array([0.2, 0.0, -0.3, 0.0, 0.0, 0.0, 0.0])
-        return [(random.uniform(-0.7, 0.7, 7) + drift).clip(-1, 1).astype(np.float32) for _ in range(steps)]
+        return [(random.uniform(-1.4, 1.4, 7) + drift).astype(np.float32) for _ in range(steps)]
     rest = np.array([0.0, 0.6, 0.0, -1.96, 0.0, 2.36, 0.785, 0.0])
     return [(rest + random.uniform(-0.3, 0.3, 8)).astype(np.float32) for _ in range(steps)]
 

@@ -63,6 +63,18 @@ def test_the_gripper_is_measured_and_commanded_in_both(version: BenchmarkVersion
         assert (scale.index, scale.open, scale.closed) == (action.dimension - 1, 1.0, -1.0)
 
 
+@EACH
+def test_upstream_limits_actions_itself_and_gets_them_as_they_are(version: BenchmarkVersion) -> None:
+    assert {action.limits for action in version.definition.actions} == {"pass"}
+
+
+@EACH
+def test_an_episode_goes_on_after_success_so_that_success_at_the_end_is_known_too(
+    version: BenchmarkVersion,
+) -> None:
+    assert (version.definition.success, version.definition.stop_on_success) == ("once", False)
+
+
 def test_one_has_upstreams_robots_and_step_limits() -> None:
     for task in OWN.definition.tasks:
         settings = task_settings_of(task)
