@@ -56,15 +56,14 @@ GRASPS: Final[dict[str, Grasp]] = {
     "cream cheese": Grasp(point(-0.022, 0, 0), 0.12),  # the hand is wide, and a can stands beside it
     "bowl": Grasp(point(0, 0.05, 0.015), 0.04),
     "plate": Grasp(point(0, 0.065, 0.008), 0.03),
-    "mug": Grasp(point(0.055, 0, 0.09), 0.015, across=0.0),
-    "cup": Grasp(point(0.055, 0, 0.09), 0.015, across=0.0),
+    "mug|cup": Grasp(point(0.055, 0, 0.09), 0.015, across=0.0),
     "bottle": Grasp(point(0, 0, 0.1), 0.015),
     "moka pot": Grasp(point(0, 0, 0.078), 0.08),
     "pan": Grasp(point(0.14, 0.015, 0.044), 0.02, across=QUARTER),
     "ketchup": Grasp(point(0, 0, 0.04), 0.12),
     "book": Grasp(point(0, -0.012, 0.115), 0.02, across=0.0),
 }
-"""By a word of the thing's name; anything else is held by its middle."""
+"""By what is found in the thing's name; anything else is held by its middle."""
 FROM_DRAWER: Final = Grasp(point(-0.05, 0, 0.015), 0.04, QUARTER)
 """Of a bowl: the hand is narrow one way, and so comes between the walls."""
 
@@ -92,9 +91,6 @@ PLACES: Final[dict[str, Place]] = {
 """By what is said of them, the first that fits."""
 
 
-_IN_DRAWER: Final = re.compile(r"(in|inside|from) \w+ (drawer|layer)|inside$|in it$")
-
-
 def cannot_put(job: Job) -> str:
     """Why a thing cannot be put; empty where it can."""
     if "ketchup" in job.what and "drawer" in job.where:
@@ -109,7 +105,7 @@ def _place_of(where: str) -> Place | None:
 def _grasp_of(thing: str) -> Grasp:
     if re.search(r"bowl (in|from) .*(drawer|layer)", thing):
         return FROM_DRAWER
-    return next((grasp for word, grasp in GRASPS.items() if word in thing), ROUND)
+    return next((grasp for word, grasp in GRASPS.items() if re.search(word, thing)), ROUND)
 
 
 def put(job: Job, thing: Pose, place: Pose, regions: bool) -> list[Stage]:
@@ -122,13 +118,12 @@ def put(job: Job, thing: Pose, place: Pose, regions: bool) -> list[Stage]:
     if grasp.across is not None:
         offset = about_z(thing.yaw) @ offset
         turn = _turn_across(thing.yaw + grasp.across)
-    grip = Hold(thing.position + offset, _about_z(turn))
-    goal = _spot_at(spot, place, regions)
-    last = turn
+    grip = Hold(thing.position + offset, point(0, 0, turn))
+    goal, last = _spot_at(spot, place, regions), turn
     if spot.across is not None:
         last = _turn_across(spot.across + (0.0 if regions else place.yaw), near=turn)
     above = offset * [0, 0, 1] if spot.by_hand else about_z(last - turn) @ offset
-    drop = Hold(goal + above + [0, 0, grasp.drop_m], _about_z(last))
+    drop = Hold(goal + above + [0, 0, grasp.drop_m], point(0, 0, last))
     if job.verb == "push":
         return _pushed(grip, drop)
     return _carried(grip, drop, max(grip.position[2], goal[2]) + CARRY_M)
@@ -177,10 +172,6 @@ def _pushed(grip: Hold, drop: Hold) -> list[Stage]:
     """Held, but not taken up."""
     end = Hold(np.array([*drop.position[:2], grip.position[2]]), drop.turn)
     return [*_taken(grip), Stage(end.position, CLOSED, 120, 0.01, end.turn), *_let_go(end)]
-
-
-def _about_z(angle: float) -> Vector:
-    return np.array([0.0, 0.0, angle])
 
 
 def _turn_across(direction: float, near: float = 0.0) -> float:

@@ -58,5 +58,5 @@ def poses_of(rows: NDArray[np.float64]) -> list[Pose]:
 
 
 def point(x: float, y: float, z: float) -> Vector:
-    """m"""
+    """In m; also a rotation vector, in rad."""
     return np.array([x, y, z])
