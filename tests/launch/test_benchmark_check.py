@@ -8,6 +8,7 @@ import pytest
 
 from proctor.errors import BenchmarkFault
 from proctor.launch import benchmark_check
+from proctor.launch.exit_codes import ExitCode
 from proctor.testing.toy_versions import toy_version
 
 pytestmark = pytest.mark.process
@@ -27,3 +28,15 @@ def test_a_process_that_ends_without_a_look_at_its_order_says_how(
         benchmark_check.check_benchmark(
             toy_version(), tasks=None, representations=None, python=None, tell=print
         )
+
+
+def test_a_simulator_that_cannot_run_is_its_last_line_and_the_status_of_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stops.py").write_text("print('STOP toy-v1: no checkout'); raise SystemExit(5)")
+    monkeypatch.setattr(benchmark_check, "BOOTSTRAP", tmp_path / "stops.py")
+    told: list[str] = []
+    status = benchmark_check.check_benchmark(
+        toy_version(), tasks=None, representations=None, python=None, tell=told.append
+    )
+    assert (status, told) == (ExitCode.ENVIRONMENT, ["STOP toy-v1: no checkout"])

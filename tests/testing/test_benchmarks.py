@@ -16,8 +16,9 @@ from proctor.benchmarks.contract import Environment, Episode, Family, Reset, Ste
 from proctor.benchmarks.definition import ActionDefinition, BenchmarkDefinition, TaskDefinition
 from proctor.benchmarks.registry import find_version
 from proctor.benchmarks.version import BenchmarkVersion
-from proctor.errors import InvalidActionError, UnknownNameError
+from proctor.errors import EnvironmentMissing, InvalidActionError, UnknownNameError
 from proctor.testing import benchmark_rules as rules
+from proctor.testing import benchmarks as kit
 from proctor.testing.benchmark_rules import CHECKS, Subject
 from proctor.testing.benchmarks import BenchmarkConformance, examine, main
 from proctor.testing.fresh_process import digests_in_a_new_process
@@ -316,6 +317,23 @@ def test_the_command_fails_and_names_the_problem(tmp_path: Path, capsys: pytest.
     failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAIL")]
     assert len(failed) == 1
     assert failed[0].startswith("FAIL reach toy.velocity-v1 packages_are_the_defined_ones AssertionError:")
+
+
+def test_a_simulator_that_cannot_run_stops_the_command_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Absent(ToyFamily):
+        def open(
+            self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
+        ) -> Environment:
+            raise EnvironmentMissing("the checkout is missing; run: proctor env check toy")
+
+    monkeypatch.setattr(kit, "find_family", lambda name: Absent())
+    version = write_toy_version(tmp_path, ("reach",))
+    assert main([str(version.directory)]) == kit.CANNOT_RUN
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "STOP toy-v1: the checkout is missing; run: proctor env check toy"
+    assert all(line.startswith("ok") for line in lines[:-1])
 
 
 def test_the_class_says_what_to_override() -> None:

@@ -17,6 +17,8 @@ from proctor.launch.supervisor import ExitStatus
 from proctor.launch.surroundings import BOOTSTRAP
 
 KIT_MODULE: Final = "proctor.testing.benchmarks"
+_EXITS: Final = {0: ExitCode.COMPLETE, 1: ExitCode.CONFORMANCE, 5: ExitCode.ENVIRONMENT}
+"""What the kit's exit statuses mean; any other is the end of its process."""
 
 
 def check_benchmark(
@@ -29,9 +31,10 @@ def check_benchmark(
 ) -> ExitCode:
     """Check one version, `tell` each finding as it comes, and return the exit status.
 
-    What the simulator prints appears on standard error. Raises UnknownNameError for a task or
-    representation, VersionChangedError for a frozen version whose files changed, EnvironmentMissing where the
-    simulator cannot run, and BenchmarkFault where its process ends before all was checked.
+    What the simulator prints appears on standard error. Where a checkout or an asset is missing, the last
+    line says so, and the status is ENVIRONMENT. Raises UnknownNameError for a task or representation,
+    VersionChangedError for a frozen version whose files changed, EnvironmentMissing where the environment is
+    not built, and BenchmarkFault where its process ends before all was checked.
     """
     verify(version)
     options = [*_named("tasks", tasks), *_named("representations", representations)]
@@ -51,10 +54,10 @@ def check_benchmark(
             last = line.decode(errors="replace").rstrip("\n")
             tell(last)
         status = process.wait()
-    if status not in (0, 1):
+    if status not in _EXITS:
         how = ExitStatus.of(status)
         raise BenchmarkFault(f"{version.definition.id}: the simulator's process ended, {how}, after: {last}")
-    return ExitCode.COMPLETE if status == 0 else ExitCode.CONFORMANCE
+    return _EXITS[status]
 
 
 def _named(option: str, names: Sequence[str] | None) -> list[str]:

@@ -4,8 +4,9 @@ In the environment's interpreter, without pytest:
 
     python -m proctor.testing.benchmarks conf/benchmarks/<id> [--tasks a,b] [--representations x,y]
 
-prints one line per check and exits with 1 if any failed. With - for the directory, the version comes on
-standard input (`proctor.benchmarks.orders`). Where the simulator and pytest live together:
+prints one line per check. Its exit status is 1 if any failed, or 5, after a line that begins with STOP, where
+the simulator cannot run. With - for the directory, the version comes on standard input
+(`proctor.benchmarks.orders`). Where the simulator and pytest live together:
 
     class TestMine(BenchmarkConformance):
         def version(self) -> BenchmarkVersion:
@@ -19,14 +20,18 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from proctor.benchmarks.contract import Family
 from proctor.benchmarks.orders import STDIN, answers, read_order
 from proctor.benchmarks.registry import find_family
 from proctor.benchmarks.spec import find_action
 from proctor.benchmarks.version import BenchmarkVersion, load_version
-from proctor.errors import UnknownNameError
+from proctor.errors import EnvironmentMissing, UnknownNameError
 from proctor.testing.benchmark_rules import CHECKS, Check, Subject
+
+CANNOT_RUN: Final = 5
+"""Exit status where a check found that the simulator cannot run here, so that no other was tried."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,8 @@ def examine(
     """Run every check on the named tasks (the first by default) in the named representations (all of them).
 
     One finding per task, representation and check.
+
+    Raises `EnvironmentMissing` where the simulator cannot run.
     """
     family = find_family(version.definition.family)
     for subject in _subjects(family, version, tasks, representations):
@@ -93,6 +100,8 @@ def examine(
         for check in CHECKS:
             try:
                 check(subject)
+            except EnvironmentMissing:
+                raise
             except Exception as error:  # whatever an adapter does wrong is a finding
                 yield Finding(name, representation, check.__name__, f"{type(error).__name__}: {error}")
             else:
@@ -116,7 +125,7 @@ def _subjects(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Examine a version and print one line per check. Returns 1 if any failed."""
+    """Examine a version and print one line per check. Returns 1 if any failed, 5 if none can be tried."""
     parser = argparse.ArgumentParser(prog="python -m proctor.testing.benchmarks")
     parser.add_argument("directory", type=Path, help="directory of the version")
     parser.add_argument("--tasks", type=_names, help="task ids, comma-separated; the first by default")
@@ -127,11 +136,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     version = read_order() if options.directory == STDIN else load_version(options.directory)
     failed = 0
     with answers() as stream:
-        for finding in examine(version, options.tasks, options.representations):
-            failed += bool(finding.problem)
-            mark = "FAIL" if finding.problem else "ok  "
-            where = f"{finding.task} {finding.representation} {finding.check}"
-            print(f"{mark} {where} {finding.problem}".rstrip(), file=stream, flush=True)
+        try:
+            for finding in examine(version, options.tasks, options.representations):
+                failed += bool(finding.problem)
+                mark = "FAIL" if finding.problem else "ok  "
+                where = f"{finding.task} {finding.representation} {finding.check}"
+                print(f"{mark} {where} {finding.problem}".rstrip(), file=stream, flush=True)
+        except EnvironmentMissing as error:
+            print(f"STOP {version.definition.id}: {error}", file=stream, flush=True)
+            return CANNOT_RUN
     return 1 if failed else 0
 
 
