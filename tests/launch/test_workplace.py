@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.errors import PolicyLoadError, UsageError
+from proctor.benchmarks.registry import find_version
+from proctor.errors import EnvironmentMissing, PolicyLoadError, UsageError
 from proctor.launch.workplace import last_launch, make_workplace, run_directory, socket_directory
 from proctor.testing.toy_versions import toy_version
 
@@ -138,3 +139,15 @@ def test_the_host_needs_no_building_and_no_graphics(tmp_path: Path, monkeypatch:
     workplace = make_workplace(toy_version(), tmp_path, said.append)
     assert workplace.environment["MUJOCO_GL"] == "nonsense"
     assert said == []
+
+
+def test_a_simulator_that_is_a_checkout_is_looked_for_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PROCTOR_CALVIN_ROOT", raising=False)
+    said: list[str] = []
+    with pytest.raises(EnvironmentMissing, match=r"sources/calvin is missing: .* proctor env check calvin"):
+        make_workplace(find_version("calvin-d-d-v1"), tmp_path, said.append)
+    assert said == []
+    assert not (tmp_path / "home").exists()

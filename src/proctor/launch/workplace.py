@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from proctor.benchmarks import checkouts
 from proctor.benchmarks.version import BenchmarkVersion
 from proctor.errors import ProctorError, UsageError
 from proctor.launch import environments, graphics, vulkan
@@ -40,17 +41,25 @@ def make_workplace(
 ) -> Workplace:
     """Build the simulator environment if it is missing, and choose how it renders.
 
-    Graphics come first: without them nothing of size is downloaded. `python` is the interpreter of a
-    benchmark of the user's own. Raises EnvironmentMissing with the apt line or with what that interpreter
-    lacks, or InfrastructureFault with what uv said.
+    Graphics and a simulator that is a checkout come first: without them nothing of size is downloaded.
+    `python` is the interpreter of a benchmark of the user's own. Raises EnvironmentMissing with the apt line,
+    with the checkout's place or with what that interpreter lacks, or InfrastructureFault with what uv said.
     """
     if own := own_place(version, python):
         return Workplace(own.interpreter, own.variables, directory)
     environment = version.definition.environment
     variables = {**worker_environment(renderer_of(environment)), **files_of(version)}
+    _require_checkout(environment)
     if environment != environments.HOST and not environments.is_built(environments.find(environment)):
         environments.build(environment, say)
     return Workplace(environments.interpreter(environment), variables, directory)
+
+
+def _require_checkout(environment: str) -> None:
+    """Raise EnvironmentMissing where the simulator is to be imported from a checkout that is not there."""
+    source = None if environment == environments.HOST else environments.find(environment).source
+    if source is not None and source.python_path:
+        checkouts.require(environment, source.variable, source.commit)
 
 
 def renderer_of(environment: str) -> graphics.Graphics | None:
