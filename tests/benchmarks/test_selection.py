@@ -59,7 +59,7 @@ def test_ids_are_unique() -> None:
     [
         ({"suite": "al"}, "unknown suite 'al'; did you mean 'all'"),
         ({"tasks": ["raech"]}, "unknown task 'raech'; did you mean 'reach'"),
-        ({"suite": "first", "tasks": ["park"]}, "unknown task 'park'. Valid: reach"),
+        ({"suite": "first", "tasks": ["paark"]}, "unknown task 'paark'. Valid: reach"),
     ],
 )
 def test_an_unknown_name_is_refused(choice: dict[str, object], message: str) -> None:
@@ -75,6 +75,7 @@ def test_an_unknown_name_is_refused(choice: dict[str, object], message: str) -> 
         ({"episodes": 4}, "episodes 4: task reach has 3; use repeat"),
         ({"repeat": 0}, "repeat 0: must be at least 1"),
         ({"tasks": []}, "tasks: none was named"),
+        ({"suite": "first", "tasks": ["park"]}, "task 'park' is not in suite 'first'; suites with it: all$"),
     ],
 )
 def test_a_choice_of_nothing_or_too_much_is_refused(choice: dict[str, object], message: str) -> None:

@@ -26,7 +26,8 @@ def select(
     `suite`: a named subset, the first by default. `tasks`: only these of the suite. `episodes`: the first n
     of every task, all by default. `repeat`: how often each is run, with another policy seed.
 
-    Raises `UnknownNameError` for a name the version does not have, `UsageError` for a count out of range.
+    Raises `UnknownNameError` for a name the version does not have, `UsageError` for a task of another suite
+    and for a count out of range.
     """
     if repeat < 1:
         raise UsageError(f"repeat {repeat}: must be at least 1")
@@ -63,10 +64,20 @@ def _choose_tasks(
         return available
     for task in tasks:
         if task not in available:
-            raise UnknownNameError("task", task, available)
+            raise _not_there(definition, suite, task, available)
     if not tasks:
         raise UsageError("tasks: none was named, so nothing would run")
     return tuple(task for task in available if task in tasks)
+
+
+def _not_there(
+    definition: BenchmarkDefinition, suite: str | None, task: str, available: Sequence[str]
+) -> UsageError:
+    """What is wrong with a task that the suite lacks: another suite has it, or the version has none such."""
+    holding = [name for name, members in definition.suites.items() if task in members]
+    if holding:
+        return UsageError(f"task {task!r} is not in suite {suite!r}; suites with it: {', '.join(holding)}")
+    return UnknownNameError("task", task, available)
 
 
 def _first(version: BenchmarkVersion, task: str, count: int | None) -> list[Episode]:
