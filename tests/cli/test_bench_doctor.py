@@ -13,6 +13,7 @@ from proctor.errors import UsageError
 from proctor.testing.toy_versions import write_toy_version
 
 PIXELS = "proctor.testing.toy_policies:PixelPolicy"
+STATES = "proctor.testing.toy_policies:StatePolicy"
 FAULTY = "proctor.testing.toy_policies:FaultyPolicy"
 
 
@@ -37,6 +38,14 @@ def test_checks_are_lines_and_the_last_one_is_the_verdict(tmp_path: Path) -> Non
     assert lines[0].startswith("pass           load: ")
     assert lines[-1] == f"{PIXELS} on toy-v1: ready"
     assert (tmp_path / "sheet.png").exists()
+
+
+@pytest.mark.process
+def test_a_sheet_without_a_picture_is_said_not_to_be_drawn(tmp_path: Path) -> None:
+    result = doctor("--policy", STATES, "--sheet", "sheet.png")
+    assert result.return_value == 0
+    assert "sheet: sheet.png is not drawn: the policy was sent no image" in result.stdout.splitlines()
+    assert not (tmp_path / "sheet.png").exists()
 
 
 @pytest.mark.process

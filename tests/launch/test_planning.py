@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.errors import UnknownNameError, UsageError, VersionChangedError
+from proctor.launch import planning
 from proctor.launch.planning import ASSUMED_START_S, ASSUMED_STEP_S, EvaluationPlan, estimate, make_plan
 from proctor.launch.request import EvaluationRequest
 from proctor.testing.toy_policies import PixelPolicy
@@ -118,13 +119,23 @@ class TestDryRun:
         assert "run            run in " in text
         assert "episodes       4 of 1 tasks: reach" in text
         assert "workers        2, 1 policy server(s)" in text
-        assert (
-            "time           about 0 min 07 s (at most, at 20 ms a control step; no earlier run here)" in text
-        )
+        assert "time           about 0 min 07 s (to every horizon at 20 ms a control step; " in text
+        assert text.endswith("no earlier run here)")
 
     def test_estimate_without_history_is_bounded_by_the_horizons(self) -> None:
         made = plan(workers=2)
         assert estimate(made).seconds == ASSUMED_START_S + 12 * 50 * ASSUMED_STEP_S / 2
+
+    def test_the_basis_counts_the_tasks_that_earlier_runs_tell_of(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(planning, "_seconds_by_task", lambda made: {"reach": 2.0})
+        assert estimate(plan(tasks=["reach"])).basis == "from earlier runs here"
+        mixed = estimate(plan(tasks=["reach", "park"])).basis
+        assert mixed.startswith(
+            "from earlier runs here of 1 of 2 tasks; the others to every horizon at 20 ms"
+        )
+        assert estimate(plan(tasks=["park"])).basis.endswith("no earlier run here")
 
     def test_a_damaged_old_run_does_not_matter(self, toy_benchmark: Path) -> None:
         old = toy_benchmark / "runs" / "old"

@@ -44,6 +44,8 @@ def doctor(benchmark: str, steps: int, sheet: Path | None, as_json: bool, **opti
         click.echo(json.dumps(report.to_dict(), indent=1))
         return status
     echo_checks(report.checks)
+    if sheet is not None and report.sheet is None:
+        click.echo(f"sheet: {sheet} is not drawn: the policy was sent no image")
     if report.logs:
         click.echo(f"logs: {report.logs}")
     click.echo(report.verdict)

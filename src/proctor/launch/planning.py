@@ -202,10 +202,16 @@ def estimate(plan: EvaluationPlan) -> Estimate:
     known = _seconds_by_task(plan)
     assumed = {e.task: sum(s.horizon for s in e.segments) * ASSUMED_STEP_S for e in plan.episodes}
     work = sum(known.get(episode.task, assumed[episode.task]) for episode in plan.episodes)
-    if known:
+    guess = (
+        f"to every horizon at {ASSUMED_STEP_S * 1000:g} ms a control step; frames without a GPU take longer"
+    )
+    told = sum(task in known for task in assumed)
+    if told == len(assumed):
         basis = "from earlier runs here"
+    elif told:
+        basis = f"from earlier runs here of {told} of {len(assumed)} tasks; the others {guess}"
     else:
-        basis = f"at most, at {ASSUMED_STEP_S * 1000:g} ms a control step; no earlier run here"
+        basis = f"{guess}; no earlier run here"
     return Estimate(ASSUMED_START_S + work / plan.workers, basis)
 
 
