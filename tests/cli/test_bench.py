@@ -59,6 +59,25 @@ def test_show_prints_the_name_that_a_policy_declares() -> None:
     assert "supported_benchmarks=('aloha',)" in invoke("bench", "show", "aloha-sim-v1")
 
 
+def test_show_says_what_moves_a_score_beside_them() -> None:
+    lines = invoke("bench", "show", "libero-v1").splitlines()
+    assert "settle_steps   10" in lines
+    assert "starts         2000 of 2000 recorded" in lines
+    assert "success        once (held: 10 steps in a row); the episode stops there" in lines
+    assert "render         reference: shadows, reflections, 4 samples per pixel" in lines
+    (camera,) = [line for line in lines if line.startswith("  images.wrist ")]
+    assert "[robot0_eye_in_hand, rotated-180]" in camera
+    (action,) = [line for line in lines if line.startswith("  libero.delta-eef-v1 ")]
+    assert "out of limits: clip  Displacement x y z of the end effector" in action
+    assert action.endswith("; limits -1…1")
+
+
+def test_show_gives_the_limits_of_every_number_where_they_differ() -> None:
+    page = invoke("bench", "show", "aloha-sim-v1")
+    (action,) = [line for line in page.splitlines() if line.startswith("  joint_abs_14 ")]
+    assert action.rpartition("limits ")[2].count("…") == 14
+
+
 class TestAVersionThatIsNotAsItShouldBe:
     @pytest.fixture
     def directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
