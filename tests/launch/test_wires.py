@@ -126,7 +126,7 @@ class TestWire:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             endpoint = f"127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(UsageError, match=f"policy {endpoint}: "):
+        with pytest.raises(UsageError, match=f"policy {endpoint}: no connection: "):
             wire_of(plan(endpoint))
         with pytest.raises(UsageError, match=f"policy '{endpoint}': no server listens there"):
             ForeignServer(endpoint).start()

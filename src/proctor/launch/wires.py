@@ -23,7 +23,7 @@ def wire_of(plan: EvaluationPlan) -> Wire | None:
     try:
         return choose_wire(endpoint, dialect=plan.request.dialect, mapping=plan.mapping, access=plan.access)
     except PolicyGoneError as gone:
-        raise UsageError(f"policy {endpoint}: {gone}") from None
+        raise UsageError(f"policy {endpoint}: {str(gone).removeprefix(f'{endpoint}: ')}") from None
 
 
 def told(wire: Wire) -> str:
