@@ -126,6 +126,8 @@ def refusal(job: Job) -> str:
         return cannot_put(job)
     if job.verb in ("open", "close") and not level_of(job.what):
         return f"it cannot {job.verb} the {job.what}"
+    if job.verb == "open" and level_of(job.what) == "bottom":
+        return "it cannot come from the front at a handle so near the table"
     return "it cannot see how far a stove is turned on" if job.verb == "turn off" else ""
 
 

@@ -56,6 +56,7 @@ GRASPS: Final[dict[str, Grasp]] = {
     "cream cheese": Grasp(point(-0.022, 0, 0), 0.12),  # the hand is wide, and a can stands beside it
     "bowl": Grasp(point(0, 0.05, 0.015), 0.04),
     "plate": Grasp(point(0, 0.065, 0.008), 0.03),
+    "red mug": Grasp(point(0.055, 0, 0.11), 0.015, across=0.0),
     "mug|cup": Grasp(point(0.055, 0, 0.09), 0.015, across=0.0),
     "bottle": Grasp(point(0, 0, 0.1), 0.015),
     "moka pot": Grasp(point(0, 0, 0.078), 0.08),
@@ -65,7 +66,8 @@ GRASPS: Final[dict[str, Grasp]] = {
 }
 """By what is found in the thing's name; anything else is held by its middle."""
 FROM_DRAWER: Final = Grasp(point(-0.05, 0, 0.015), 0.04, QUARTER)
-"""Of a bowl: the hand is narrow one way, and so comes between the walls."""
+INTO_BOTTOM: Final = Grasp(point(0.045, 0.02, 0.015), 0.04, QUARTER)
+"""Of a bowl: the hand is narrow one way, and so comes between the walls, and below the handles above."""
 
 PLACES: Final[dict[str, Place]] = {
     r"on (top of )?((left|right) )?plate": Place(np.zeros(3), of_region=False),
@@ -84,7 +86,7 @@ PLACES: Final[dict[str, Place]] = {
     r"in front compartment.*": Place(point(-0.031, 0.0, 0.0), across=0.0, by_hand=True),
     r"to right( of plate)?": Place(point(0, 0.1, 0), in_world=True, of_region=False),
     r"to left of plate": Place(point(0, -0.1, 0), in_world=True, of_region=False),
-    r"to right of caddy": Place(point(0, 0.284, 0), in_world=True, of_region=False),
+    r"to right of caddy": Place(point(0, 0.284, 0), in_world=True, of_region=False, across=0.0),
     r"to front of white mug": Place(point(0.1, 0, 0), in_world=True, of_region=False),
     r"to front of stove": Place(np.zeros(3)),
 }
@@ -102,15 +104,17 @@ def _place_of(where: str) -> Place | None:
     return next((place for words, place in PLACES.items() if re.fullmatch(words, where)), None)
 
 
-def _grasp_of(thing: str) -> Grasp:
+def _grasp_of(thing: str, where: str) -> Grasp:
     if re.search(r"bowl (in|from) .*(drawer|layer)", thing):
         return FROM_DRAWER
+    if "bowl" in thing and "bottom" in where:
+        return INTO_BOTTOM
     return next((grasp for word, grasp in GRASPS.items() if re.search(word, thing)), ROUND)
 
 
 def put(job: Job, thing: Pose, place: Pose, regions: bool) -> list[Stage]:
     """Over it, down, grasp, up, over the place, down, let go, up."""
-    grasp, spot = _grasp_of(job.what), _place_of(job.where)
+    grasp, spot = _grasp_of(job.what, job.where), _place_of(job.where)
     assert spot is not None
     offset, turn = grasp.offset, grasp.turn_rad
     if spot.before and place.position[1] > thing.position[1]:

@@ -51,9 +51,8 @@ FURNITURE: Final = {"90-01": 0, "90-08": 0, "90-45": 0, "10-task-2": 0}
 
 SIDES: Final = ("back", "front")
 
-_SAME_ORDER: Final = re.compile(
-    r"-(?:lan|swap|object|with-[a-z-]+?|camera|robot|noise|language|layout)(?=-|$)"
-)
+_SAME_ORDER: Final = re.compile(r"-(?:lan|swap|object|camera|robot|noise|layout)(?=-|$)")
+"""Perturbations that leave a scene's list as it is."""
 _PUT: Final = re.compile(
     r"(?:(?P<verb>put|place|move|push|stack) )?(?P<what>.+?) "
     r"(?P<where>(?:on top of|on|into|inside|in|under|to (?:right|left|front)(?: of)?)\b.*)"

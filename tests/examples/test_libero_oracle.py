@@ -17,9 +17,9 @@ DOWN = np.array([1.0, 0.0, 0.0, 0.0])
 BOWL, PLATE = [0.1, 0.0, 0.9, *DOWN], [0.0, 0.2, 0.9, 0.0, 0.0, 0.0, 1.0]
 REFUSED = {
     "libero-v1": {"10-9"},
-    "libero-90-v1": {"90-32", "90-35", "90-33", "90-39", "90-40", "90-42", "90-86", "90-88", "90-89"},
+    "libero-90-v1": {f"90-{number}" for number in ("06", 32, 33, 35, 39, 40, 42, 86, 88, 89)},
     "libero-pro-v1": {
-        *("goal-lan-5", "goal-task-7"),
+        *("goal-lan-5", "goal-task-0", "goal-task-7"),
         *(f"10-{perturbation}-9" for perturbation in ("lan", "object", "swap", "task")),
     },
 }
@@ -53,6 +53,7 @@ def test_it_refuses_what_it_cannot_do_when_the_episode_begins(version: str) -> N
         ("juggle", "does not understand the sentence"),
         ("put the mug in the microwave and close it", "cannot put a thing in microwave"),
         ("open the microwave", "cannot open the microwave"),
+        ("open the bottom drawer of the cabinet", "a handle so near the table"),
         ("turn off the stove", "cannot see how far a stove is turned on"),
         ("put the ketchup in the top drawer of the cabinet", "too tall for a drawer"),
     ],
