@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from proctor.benchmarks.calvin import FAMILY, manifest
 from proctor.benchmarks.calvin.manifest import chain_of, condition_of, episodes_of
 from proctor.benchmarks.calvin.sequences import Condition
 from proctor.benchmarks.calvin.settings import settings_of
+from proctor.benchmarks.calvin.starts import robot_start, scene_start
 from proctor.benchmarks.calvin.subtasks import SUBTASKS
 from proctor.benchmarks.registry import find_family, find_version
 from proctor.errors import BenchmarkFault, EnvironmentMissing
@@ -82,7 +84,27 @@ def test_the_commit_is_the_one_that_env_check_looks_for() -> None:
 
 def test_episodes_are_made_of_sequences_and_give_them_back() -> None:
     chains = [chain_of(episode) for episode in VERSION.episodes[:3]]
-    assert episodes_of(chains) == VERSION.episodes[:3]
+    without_starts = tuple(replace(episode, initial_state=None) for episode in VERSION.episodes[:3])
+    assert episodes_of(chains) == without_starts
+
+
+def test_every_start_is_recorded_and_follows_from_its_condition_alone() -> None:
+    starts: dict[Condition, set[tuple[float, ...] | None]] = {}
+    for episode in VERSION.episodes:
+        starts.setdefault(condition_of(episode), set()).add(episode.initial_state)
+    assert len(starts) == 192
+    for condition, states in starts.items():
+        (state,) = states
+        assert state is not None
+        robot, scene = np.split(np.array(state), [15])
+        np.testing.assert_allclose(robot, robot_start(), atol=1e-4)
+        np.testing.assert_allclose(scene[:6], scene_start(condition)[:6], atol=1e-3)
+        np.testing.assert_allclose(scene[6:], scene_start(condition)[6:], atol=0.01)
+
+
+def test_all_three_versions_have_the_same_episodes() -> None:
+    for name in VERSIONS:
+        assert find_version(name).episodes == VERSION.episodes
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from proctor.launch import environments
+from proctor.evaluation.record import Outcome
+from proctor.launch import environments, evaluate
 from proctor.launch.environment_check import check
 
 pytestmark = pytest.mark.sim
 
 HERE = Path(__file__).parent
+ORACLE = HERE.parents[2] / "examples" / "policies" / "calvin_oracle.py"
 VARIABLE = "PROCTOR_CALVIN_ROOT"
 Probe = Callable[[str], Any]
 
@@ -80,3 +82,15 @@ def test_upstreams_oracle_judges_between_two_infos(probe: Probe) -> None:
         "turn_off_led": False,
         "nothing": False,
     }
+
+
+@pytest.mark.process
+def test_an_evaluation_of_the_oracle_does_all_five_subtasks_of_a_sequence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _skip_where_it_is_not()
+    monkeypatch.chdir(tmp_path)
+    results = evaluate(
+        f"{ORACLE}:CalvinOracle", benchmark="calvin-abc-d-v1", episodes=1, workers=1, name="run"
+    )
+    assert [record.outcome for record in results.records] == [Outcome.SUCCESS]
