@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from proctor.benchmarks import checkouts
 from proctor.benchmarks.checkouts import Need, Source
@@ -50,6 +51,12 @@ def test_a_checkout_that_is_not_there_is_found_with_the_commands_that_get_it_and
     place = tmp_path / "absent"
     cloning = f"git clone https://example.org/simulator {place}"
     assert finding.remedy == f"{cloning} && git -C {place} checkout c0ffee"
+
+
+def test_what_runs_without_a_checkout_is_said_where_there_is_none(tmp_path: Path) -> None:
+    source = replace(_source("c0ffee"), without="the tasks of the kitchen")
+    finding, _ = checkouts.examine("sim", source, tmp_path / "absent")
+    assert finding.detail.endswith("; without it run: the tasks of the kitchen")
 
 
 def test_another_commit_is_found_with_both_named(repository: Path) -> None:

@@ -37,9 +37,15 @@ class TestPolicy:
 
     @pytest.mark.parametrize("spec", ["mine.py:Mien", "mine:Mien"])
     def test_a_class_that_is_not_there_names_the_nearest(self, place: Path, spec: str) -> None:
-        (place / "mine.py").write_text("class Mine: ...")
+        (place / "mine.py").write_text("class Mine(Policy): ...")
         with pytest.raises(UnknownNameError, match=r"unknown class in mine.* 'Mien'; did you mean 'Mine'"):
             check_policy_source(ClassPolicy(spec))
+
+    def test_classes_that_cannot_be_policies_are_not_offered(self, place: Path) -> None:
+        (place / "mine.py").write_text("class Plan: ...\nclass Mine(Policy): ...")
+        with pytest.raises(UnknownNameError) as caught:
+            check_policy_source(ClassPolicy("mine.py:Other"))
+        assert tuple(caught.value.valid) == ("Mine",)
 
     def test_a_name_inside_a_function_is_none_of_the_modules(self, place: Path) -> None:
         (place / "mine.py").write_text("def make():\n    Mine = 1")

@@ -147,9 +147,18 @@ def test_the_users_own_import_error_is_shown_with_its_line(tmp_path: Path) -> No
         load_policy_class(f"{file}:Still")
     text = str(caught.value)
     assert f'File "{file}", line 2, in build\n    import no_such_library' in text
-    assert text.endswith("ModuleNotFoundError: No module named 'no_such_library'")
+    assert "ModuleNotFoundError: No module named 'no_such_library'" in text
     assert "loading.py" not in text
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+def test_a_library_that_is_missing_is_said_to_be_missing_where_the_policy_runs(tmp_path: Path) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text("import no_such_library\n")
+    with pytest.raises(PolicyLoadError, match="no_such_library is not installed for") as caught:
+        load_policy_class(f"{file}:Still")
+    assert sys.executable in str(caught.value)
+    assert "--policy-python names another interpreter, env:NAME" in str(caught.value)
 
 
 def test_an_import_error_inside_an_existing_module_is_the_policys_fault(

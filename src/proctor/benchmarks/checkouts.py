@@ -43,6 +43,8 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs: tuple[Need, ...] = ()
     python_path: tuple[str, ...] = ()
     """Directories of the checkout that its modules are imported from."""
+    without: str = ""
+    """What runs where there is no checkout; nothing by default."""
     imports: tuple[str, ...] = ()
     """Modules that must be importable from there, in the environment's interpreter."""
 
@@ -69,6 +71,8 @@ def examine(name: str, source: Source, place: Path) -> list[Finding]:
     if not place.is_dir():
         getting = f"git clone {source.repository} {place} && git -C {place} checkout {source.commit}"
         detail = f"{place} is missing ({source.variable} names another place)"
+        if source.without:
+            detail += f"; without it run: {source.without}"
         return [Finding("source", False, detail, getting), *_examine_needs(source, place)]
     return [
         Finding("source", True, str(place)),

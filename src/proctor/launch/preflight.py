@@ -42,7 +42,7 @@ def _check_class(file: Path, name: str, class_name: str, *, other_interpreter: b
         return
     bound = set(_bound_names(tree.body))
     if class_name not in bound and not bound & {"*", "__getattr__"}:
-        classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+        classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases]
         raise UnknownNameError(f"class in {name}", class_name, classes)
 
 

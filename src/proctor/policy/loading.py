@@ -158,9 +158,18 @@ def _run_user_code(what: str, call: Callable[[], _Result]) -> _Result:
     try:
         return call()
     except (Exception, SystemExit) as error:
-        raise PolicyLoadError(f"{what}:\n{_traceback_end(error)}") from error
+        raise PolicyLoadError(f"{what}:\n{_traceback_end(error)}{_where_modules_are(error)}") from error
     finally:
         _importing.reset(token)
+
+
+def _where_modules_are(error: BaseException) -> str:
+    if not isinstance(error, ModuleNotFoundError):
+        return ""
+    return (
+        f"\n{error.name} is not installed for {sys.executable}, where the policy runs; --policy-python names"
+        " another interpreter, env:NAME that of a simulator's environment"
+    )
 
 
 def _traceback_end(error: BaseException) -> str:
