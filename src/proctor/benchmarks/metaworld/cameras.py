@@ -43,7 +43,7 @@ class Cameras:
 
 
 def center_crop(frame: Frame, ratio: float) -> Frame:
-    """The middle `ratio` of each side, in whole pixels rounded down, at least one; what is odd goes at the end."""
+    """The middle `ratio` of each side, in whole pixels rounded down; an odd pixel goes at the end."""
     height, width = (max(1, int(side * ratio)) for side in frame.shape[:2])
     top, left = (frame.shape[0] - height) // 2, (frame.shape[1] - width) // 2
     return frame[top : top + height, left : left + width]
