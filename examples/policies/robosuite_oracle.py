@@ -119,6 +119,9 @@ class RobosuiteOracle(Policy):
         )
 
     def reset(self, context: EpisodeContext) -> None:
+        """Raises ValueError for a task that it does not know."""
+        if context.task_id not in STAGES:
+            raise ValueError(f"no plan for task {context.task_id!r}; only for {', '.join(STAGES)}")
         self._progress.pop(context.episode_id, None)
         self._tasks[context.episode_id] = context.task_id
 
@@ -126,7 +129,7 @@ class RobosuiteOracle(Policy):
         scene = scene_of(observation)
         key = observation.episode_id
         if key not in self._progress:
-            self._progress[key] = Progress(list(STAGES.get(self._tasks[key], ())), scene)
+            self._progress[key] = Progress(list(STAGES[self._tasks[key]]), scene)
         return ActionChunk(_next_action(self._progress[key], scene))
 
     def end_episode(self, episode_id: str) -> None:
@@ -148,9 +151,7 @@ def scene_of(observation: Observation) -> Scene:
 
 
 def _next_action(progress: Progress, scene: Scene) -> NDArray[np.float32]:
-    """Go on with the stage, or with the next one; without any, hold still with the gripper open."""
-    if not progress.stages:
-        return np.tile(np.array([0, 0, 0, 0, 0, 0, OPEN], np.float32), len(scene.hands))
+    """Go on with the stage, or with the next one."""
     stage = progress.stages[0]
     aims = stage.aims(scene, progress.began)
     there = all(
@@ -353,4 +354,4 @@ STAGES: Final[dict[str, list[Stage]]] = {
         Stage(_raised(0.2), CLOSED, 200),
     ],
 }
-"""By task; a task that is not here is not known."""
+"""By task; a task that is not here is refused."""
