@@ -28,6 +28,7 @@ from proctor.benchmarks.version import BenchmarkVersion, load_version
 from proctor.launch import environments
 from proctor.parsing import parse
 from proctor.results import load_results, wilson
+from proctor.results.tables import plural
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -194,7 +195,7 @@ def _rate_text(rate: Rate, tasks: int) -> str:
     share, low, high = rate.successes / rate.episodes, interval.low, interval.high
     counts = f"{rate.successes:,} of {rate.episodes:,}"
     if rate.tasks != tasks:
-        counts += f" in {rate.tasks} tasks"
+        counts += f" in {plural(rate.tasks, 'task')}"
     name = Path(rate.policy.partition(":")[0]).stem
     return f"{100 * share:.1f} % ({100 * low:.1f}–{100 * high:.1f}), {counts}, `{name}`"
 
