@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from proctor.benchmarks.maniskill.settings import TaskSettings
 from proctor.benchmarks.maniskill.tasks import TASKS
-from proctor.benchmarks.rendering import finds_no_vulkan_device, sapiens_device
+from proctor.benchmarks.sapien_devices import finds_no_vulkan_device, sapiens_device
 from proctor.errors import EnvironmentMissing
 
 Row = NDArray[np.float32]

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.actions.robotwin_ee import SIDES
-from proctor.benchmarks.rendering import finds_no_vulkan_device
 from proctor.benchmarks.robotwin.commands import Command
 from proctor.benchmarks.robotwin.observation import Observed
 from proctor.benchmarks.robotwin.planning import PlanWatch
 from proctor.benchmarks.robotwin.seeds import Trial
+from proctor.benchmarks.sapien_devices import finds_no_vulkan_device
 from proctor.errors import BenchmarkFault, EnvironmentMissing, text_of
 
 UNBOUNDED: Final = sys.maxsize
