@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from proctor.benchmarks.maniskill.settings import REFERENCE, refuse_other_pictures, task_settings_of
+from proctor.benchmarks.family import refuse_other_pictures
+from proctor.benchmarks.maniskill.settings import REFERENCE, task_settings_of
 from proctor.benchmarks.registry import find_version
 from proctor.errors import BenchmarkFault
 
@@ -40,8 +41,8 @@ def test_a_task_without_its_environment_is_refused() -> None:
 
 @pytest.mark.parametrize("change", [{"shadows": True}, {"multisamples": 4}, {"name": "fast"}])
 def test_pictures_that_upstream_does_not_make_are_refused(change: dict[str, object]) -> None:
-    refuse_other_pictures(DEFINITION)
+    refuse_other_pictures(DEFINITION, REFERENCE)
     with pytest.raises(
         BenchmarkFault, match=r"makes upstream's pictures only, RenderProfile\(name='reference'"
     ):
-        refuse_other_pictures(replace(DEFINITION, render=replace(REFERENCE, **change)))  # type: ignore[arg-type]
+        refuse_other_pictures(replace(DEFINITION, render=replace(REFERENCE, **change)), REFERENCE)  # type: ignore[arg-type]

@@ -15,9 +15,9 @@ from proctor.benchmarks.definition import (
     FeatureDefinition,
     TaskDefinition,
 )
-from proctor.benchmarks.family import refuse_other_versions, refuse_predicates
+from proctor.benchmarks.family import refuse_other_pictures, refuse_predicates
 from proctor.benchmarks.features import Sampler, refuse_unknown, sample, samplers_of
-from proctor.benchmarks.maniskill.settings import refuse_other_pictures, task_settings_of
+from proctor.benchmarks.maniskill.settings import REFERENCE, task_settings_of
 from proctor.benchmarks.maniskill.upstream import Upstream
 from proctor.errors import UnknownNameError
 from proctor.policy import FeatureValue
@@ -37,12 +37,11 @@ class ManiSkillEnvironment:
         self, definition: BenchmarkDefinition, task: TaskDefinition, action: ActionDefinition
     ) -> None:
         """Raises `BenchmarkFault` for a task or pictures that this family does not make, `EnvironmentMissing`
-        for another version of a package and where there is no Vulkan device."""
+        where there is no Vulkan device."""
         if action.representation not in CONTROL_MODES:
             raise UnknownNameError("action representation of ManiSkill", action.representation, CONTROL_MODES)
         settings = task_settings_of(task)
-        refuse_other_pictures(definition)
-        refuse_other_versions(definition)
+        refuse_other_pictures(definition, REFERENCE)
         self._representation = action.representation
         self._upstream = Upstream(settings, CONTROL_MODES[action.representation])
         self._seed = 0

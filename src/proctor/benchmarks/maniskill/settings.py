@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.benchmarks.definition import BenchmarkDefinition, RenderProfile, TaskDefinition
+from proctor.benchmarks.definition import RenderProfile, TaskDefinition
 from proctor.benchmarks.family import settings_or_fault
 from proctor.benchmarks.maniskill.tasks import TASKS
 from proctor.errors import BenchmarkFault, UnknownNameError
@@ -31,11 +31,3 @@ def task_settings_of(task: TaskDefinition) -> TaskSettings:
         refusal = UnknownNameError(f"task {task.id}: ManiSkill environment", settings.environment, TASKS)
         raise BenchmarkFault(str(refusal))
     return settings
-
-
-def refuse_other_pictures(definition: BenchmarkDefinition) -> None:
-    """Raise `BenchmarkFault` for a render profile that upstream does not make."""
-    if definition.render != REFERENCE:
-        raise BenchmarkFault(
-            f"render {definition.render}: family maniskill makes upstream's pictures only, {REFERENCE}"
-        )
