@@ -5,7 +5,7 @@
 
 The server answers thirty targets at a time: position, rotation as six numbers, gripper. The client reads
 where the hand is once in an episode; from then on it sends the last target as if the hand were there, which
-no `--mapping` can say. `feedback=observed` sends where the hand is every time, as some copies of the client do.
+no `--mapping` can say. `feedback=observed` sends where the hand is every time, as some copies do.
 """
 
 from urllib.parse import urlsplit
