@@ -162,3 +162,15 @@ def test_chunks_that_were_applied_whole_are_mentioned(
 ) -> None:
     replica = replace(run.replicas[0], capabilities={"supported_action_chunk_sizes": list(sizes)})
     assert ("Every chunk was applied whole" in report(replace(run, replicas=(replica,)), records)) is told
+
+
+@pytest.mark.parametrize(
+    ("unlisted", "said"), [("omit", "; sent: what mapping openpi names"), ("canonical", "")]
+)
+def test_what_a_mapping_leaves_out_is_not_said_to_be_sent(
+    run: RunRecord, records: tuple[EpisodeRecord, ...], unlisted: str, said: str
+) -> None:
+    mapped = replace(run.settings, mapping={"name": "openpi", "unlisted": unlisted})
+    text = report(replace(run, settings=mapped), records)
+    (line,) = [line for line in text.splitlines() if line.startswith("| observed |")]
+    assert line.endswith(f"{', '.join(run.settings.observe)}{said} |")

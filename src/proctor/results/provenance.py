@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from proctor.results.results_file import ResultsFile
-from proctor.results.run_record import ReplicaRecord, RunRecord
+from proctor.results.run_record import ReplicaRecord, RunRecord, RunSettingsRecord
 from proctor.results.tables import NOTHING, Table, plural
 
 
@@ -44,10 +44,18 @@ def _benchmark_rows(run: RunRecord) -> list[tuple[str, str]]:
         ("success means", benchmark.success),
         ("control", f"{benchmark.control_hz:g} Hz, execute_steps {settings.execute_steps}"),
         ("action representation", settings.action_representation),
-        ("observed", ", ".join(settings.observe) or NOTHING),
+        ("observed", f"{', '.join(settings.observe) or NOTHING}{_sent(settings)}"),
         ("render profile", benchmark.render_profile),
         ("run seed", str(settings.run_seed)),
     ]
+
+
+def _sent(settings: RunSettingsRecord) -> str:
+    """That a mapping may leave out what was observed."""
+    mapping = settings.mapping
+    if mapping is None or mapping.get("unlisted") == "canonical":
+        return ""
+    return f"; sent: what mapping {mapping['name']} names"
 
 
 def _policy_rows(run: RunRecord) -> list[tuple[str, str]]:

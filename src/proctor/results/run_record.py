@@ -94,7 +94,7 @@ class RunSettingsRecord(Data, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Settings of the benchmark the user replaced, by name, for example `execute_steps`."""
     action_representation: str
     observe: tuple[str, ...] = ()
-    """Features sent to the policy."""
+    """Features read for the policy. Over a `mapping`, those are sent that it names."""
     record: Filmed = "none"
     act_timeout_s: Finite
     dialect: str = "local"
