@@ -31,6 +31,12 @@ def test_list_has_a_line_per_version() -> None:
     assert any(line.startswith("aloha-sim-v1") and "100 episodes" in line for line in lines)
 
 
+def test_list_says_which_versions_record_no_start() -> None:
+    lines = {line.split()[0]: line for line in invoke("bench", "list").splitlines()}
+    assert lines["robotwin2-clean-v1"].endswith("(no start recorded)")
+    assert "no start recorded" not in lines["aloha-sim-v1"]
+
+
 def test_the_columns_of_the_list_are_as_wide_as_the_longest_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ group.add_command(doctor)
 def list_() -> None:
     """List every benchmark version, one line each."""
     from proctor.cli._version_page import status_of
+    from proctor.results.tables import plural
 
     names = version_ids()
     width = max(map(len, names))
@@ -53,10 +54,11 @@ def list_() -> None:
             click.echo(f"{name:<{width}} broken  {error}")
             continue
         definition = version.definition
-        size = f"{len(definition.tasks)} tasks, {len(version.episodes)} episodes"
+        size = f"{plural(len(definition.tasks), 'task')}, {plural(len(version.episodes), 'episode')}"
         hidden = hidden_by(version)
         mark = f" (hides another, in {hidden})" if hidden else ""
-        click.echo(f"{name:<{width}} {status_of(version):<7} {size:<26} {definition.title}{mark}")
+        starts = "" if any(episode.initial_state for episode in version.episodes) else " (no start recorded)"
+        click.echo(f"{name:<{width}} {status_of(version):<7} {size:<26} {definition.title}{starts}{mark}")
 
 
 @group.command()
