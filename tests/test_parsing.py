@@ -68,7 +68,15 @@ def test_an_unknown_key_names_its_place_and_the_nearest(raw: object, message: st
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (GOOD | {"name": 1}, r"file: Expected `str`, got `int` - at `\$.name`"),
+        (GOOD | {"name": 1}, r"file: Expected `str`, got `int` - at `\$.name`, not 1$"),
+        (
+            GOOD | {"items": [{"size": "x" * 99}]},
+            r"file: Expected `int`, got `str` - at `\$.items\[0\].size`$",
+        ),
+        (
+            GOOD | {"inner": {"size": 0.5}},
+            r"file: Expected `int`, got `float` - at `\$.inner.size`, not 0\.5$",
+        ),
         ({"name": "a"}, r"file: Object missing required field `inner`"),
         ([], r"file: Expected `object`"),
     ],

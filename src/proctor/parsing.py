@@ -19,6 +19,9 @@ _PLACE: Final = re.compile(r" - at `\$\.([\w.\[\]]+)`$")
 
 _STEP: Final = re.compile(r"\w+")
 
+_SHOWN: Final = 80
+"""Characters of a wrong value that a message shows at most."""
+
 _type_info: Callable[[Any], Any] = cache(types.type_info)
 
 
@@ -32,29 +35,39 @@ def parse(raw: object, kind: type[T], source: str) -> T:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        _name_choices(str(error), raw, _type_info(kind), source)
-        raise UsageError(f"{source}: {error}") from None
+        found = _PLACE.search(str(error))
+        if found is None:
+            raise UsageError(f"{source}: {error}") from None
+        info, value = _at(found[1], raw, _type_info(kind))
+        _name_choices(found[1], value, info, source)
+        raise UsageError(f"{source}: {error}{_shown(value)}") from None
 
 
-def _name_choices(message: str, raw: object, info: Any, source: str) -> None:
-    """Raise an error that says more than msgspec's `message`, where the value's type tells what is valid.
+def _at(place: str, value: object, info: Any) -> tuple[Any, Any]:
+    """Type and value of what stands at a place."""
+    for step in _STEP.findall(place):
+        info, value = _inside(info, value, step)
+    return _given(info), value
+
+
+def _shown(value: object) -> str:
+    """A value, where it is one and short enough."""
+    said = repr(value)
+    return f", not {said}" if isinstance(value, bool | int | float | str) and len(said) <= _SHOWN else ""
+
+
+def _name_choices(place: str, value: object, info: Any, source: str) -> None:
+    """Raise an error that says more than msgspec's, where the value's type tells what is valid.
 
     A string out of a set, one whose pattern has a description, and one table in place of a list of them.
     """
-    place = _PLACE.search(message)
-    if place is None:
-        return
-    value = raw
-    for step in _STEP.findall(place[1]):
-        info, value = _inside(info, value, step)
-    info = _given(info)
-    where, _, name = f"{source}, {place[1]}".rpartition(", " if "." not in place[1] else ".")
+    where, _, name = f"{source}, {place}".rpartition(", " if "." not in place else ".")
     if isinstance(info, types.LiteralType):
         raise UnknownNameError(f"{name} in {where}", str(value), map(str, info.values))
     if isinstance(info, types.Metadata) and (valid := (info.extra_json_schema or {}).get("description")):
         raise UsageError(f"unknown {name} in {where} {value!r}. Valid: {valid}")
     if isinstance(info, types.VarTupleType) and isinstance(value, dict):
-        raise UsageError(f"{where}: {name} is a list of tables; in TOML, write [[{place[1]}]]")
+        raise UsageError(f"{where}: {name} is a list of tables; in TOML, write [[{place}]]")
 
 
 def _inside(info: Any, value: Any, step: str) -> tuple[Any, Any]:
