@@ -77,6 +77,34 @@ def test_an_empty_directory_of_assets_is_missing_until_something_lies_in_it(repo
     assert all(each.ok for each in checkouts.examine("sim", source, repository))
 
 
+def _beside(commit: str) -> Source:
+    engine = Need(
+        "engine", "third_party/engine", "git clone https://example.org/engine third_party/engine", commit
+    )
+    return Source("https://example.org/simulator", "c0ffee", VARIABLE, needs=(engine,))
+
+
+def test_a_checkout_beside_it_that_is_not_there_is_to_be_cloned_and_checked_out(tmp_path: Path) -> None:
+    engine = checkouts.examine("sim", _beside("decade"), tmp_path)[-1]
+    assert (engine.what, engine.ok) == ("engine", False)
+    cloning = "git clone https://example.org/engine third_party/engine"
+    assert engine.remedy == f"(in {tmp_path}) {cloning} && git -C third_party/engine checkout decade"
+
+
+def test_a_checkout_beside_it_is_found_at_its_commit_and_at_no_other(
+    repository: Path, tmp_path: Path
+) -> None:
+    (repository / "engine.py").touch()
+    place = tmp_path / "third_party" / "engine"
+    place.parent.mkdir()
+    repository.rename(place)
+    found = _commit(place)
+    assert checkouts.examine("sim", _beside(found), tmp_path)[-1].ok
+    other = checkouts.examine("sim", _beside("decade"), tmp_path)[-1]
+    assert (other.ok, other.detail) == (False, f"{found}, wanted decade")
+    assert other.remedy == f"git -C {place} fetch origin && git -C {place} checkout decade"
+
+
 def test_a_required_checkout_is_refused_at_another_commit(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

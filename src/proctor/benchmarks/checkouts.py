@@ -31,6 +31,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file or directory relative to the checkout; a directory must not be empty."""
     remedy: str
     """How to get it, to be run in the checkout."""
+    commit: str = ""
+    """The commit that it must be at, where `path` is a checkout of its own; checked out after `remedy`."""
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,15 +116,30 @@ def _examine_commit(source: Source, place: Path) -> Finding:
     found = commit_of(place)
     if found == source.commit:
         return Finding("commit", True, found)
-    detail = f"{found or 'no commit that git knows'}, wanted {source.commit}"
-    remedy = f"git -C {place} fetch origin && git -C {place} checkout {source.commit}"
-    return Finding("commit", False, detail, remedy)
+    return Finding("commit", False, _other_commit(found, source.commit), _checking_out(place, source.commit))
 
 
 def _examine_needs(source: Source, place: Path) -> Iterator[Finding]:
     for need in source.needs:
-        path = place / need.path
-        if path.is_file() or (path.is_dir() and any(path.iterdir())):
-            yield Finding(need.what, True, need.path)
-        else:
-            yield Finding(need.what, False, f"{path} is missing or empty", f"(in {place}) {need.remedy}")
+        yield _examine_need(need, place)
+
+
+def _examine_need(need: Need, place: Path) -> Finding:
+    path = place / need.path
+    if not (path.is_file() or (path.is_dir() and any(path.iterdir()))):
+        remedy = f"(in {place}) {need.remedy}"
+        if need.commit:
+            remedy += f" && git -C {need.path} checkout {need.commit}"
+        return Finding(need.what, False, f"{path} is missing or empty", remedy)
+    found = commit_of(path) if need.commit else ""
+    if found != need.commit:
+        return Finding(need.what, False, _other_commit(found, need.commit), _checking_out(path, need.commit))
+    return Finding(need.what, True, need.path)
+
+
+def _other_commit(found: str | None, wanted: str) -> str:
+    return f"{found or 'no commit that git knows'}, wanted {wanted}"
+
+
+def _checking_out(place: Path, commit: str) -> str:
+    return f"git -C {place} fetch origin && git -C {place} checkout {commit}"

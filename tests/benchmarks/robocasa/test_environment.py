@@ -68,11 +68,21 @@ def test_another_horizon_than_upstreams_is_refused_with_both(upstream: Any) -> N
         upstream.open_kitchen(DEFINITION, replace(TASK, horizon=300))
 
 
-@pytest.mark.parametrize("recorded", [None, "0" * 40])
-def test_a_robosuite_that_is_not_the_recorded_one_is_refused(
-    upstream: Any, tmp_path: Path, recorded: str | None
-) -> None:
+def test_a_robosuite_at_another_commit_is_refused_with_both(upstream: Any, tmp_path: Path) -> None:
     settings = upstream.settings_of(definition_of("365"))
-    fault = BenchmarkFault if recorded is None else EnvironmentMissing
-    with pytest.raises(fault, match="none is recorded" if recorded is None else f"defined on {recorded}"):
-        upstream.require_robosuite(tmp_path, replace(settings, robosuite=recorded))
+    with pytest.raises(
+        EnvironmentMissing,
+        match=rf"at commit \(unknown\), .* defined on {settings.robosuite}; run: proctor env",
+    ):
+        upstream.require_robosuite(tmp_path, settings)
+
+
+def test_a_version_that_names_no_robosuite_is_refused_with_the_one_that_is_here(
+    upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = definition_of("365")
+    nameless = {name: value for name, value in definition.settings.items() if name != "robosuite"}
+    settings = upstream.settings_of(replace(definition, settings=nameless))
+    monkeypatch.setattr(upstream.checkouts, "commit_of", lambda _: "c0ffee")
+    with pytest.raises(BenchmarkFault, match=r"settings\.robosuite: .* none is recorded; here is c0ffee;"):
+        upstream.require_robosuite(tmp_path, settings)

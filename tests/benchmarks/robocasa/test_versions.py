@@ -24,6 +24,11 @@ CONF = Path(proctor.__file__).parent / "conf" / "environments"
 KINDS = pytest.mark.parametrize("kind", ["gr1", "365"])
 
 
+def source_of(kind: Kind) -> Source:
+    text = (CONF / definition_of(kind).environment / "environment.toml").read_text()
+    return msgspec.convert(tomllib.loads(text)["source"], Source)
+
+
 @KINDS
 def test_features_and_actions_have_the_sizes_of_upstreams_dictionaries(kind: Kind) -> None:
     definition, layout = definition_of(kind), LAYOUTS[kind]
@@ -47,10 +52,8 @@ def test_fifty_seeded_episodes_of_every_task_none_of_them_recorded(kind: Kind) -
 
 @KINDS
 def test_its_checkout_is_the_environments(kind: Kind) -> None:
-    definition = definition_of(kind)
-    text = (CONF / definition.environment / "environment.toml").read_text()
-    source = msgspec.convert(tomllib.loads(text)["source"], Source)
-    assert (source.commit, source.variable) == (settings_of(definition).commit, VARIABLES[kind])
+    source = source_of(kind)
+    assert (source.commit, source.variable) == (settings_of(definition_of(kind)).commit, VARIABLES[kind])
 
 
 @KINDS
@@ -92,10 +95,16 @@ def test_365_is_fifty_target_tasks_in_three_sets_each_with_a_horizon_of_its_own(
     assert len(set(horizons.values())) > 10
 
 
-def test_365_looks_at_the_goal_every_16_steps_and_its_robosuite_is_not_recorded() -> None:
+def test_365_looks_at_the_goal_every_16_steps_of_pretrain_kitchens() -> None:
     settings = settings_of(definition_of("365"))
-    assert (settings.success_every, settings.split, settings.robosuite) == (16, "pretrain", None)
+    assert (settings.success_every, settings.split) == (16, "pretrain")
     assert [episode.seed for episode in VERSIONS["365"].episodes[:3]] == [0, 1, 2]
+
+
+def test_365s_robosuite_is_the_environments() -> None:
+    needs = {need.what: need for need in source_of("365").needs}
+    assert needs["robosuite"].commit == settings_of(definition_of("365")).robosuite
+    assert Path(needs["robosuite"].path) == Path("third_party/robosuite")
 
 
 def test_only_a_gripper_with_two_ends_is_declared() -> None:
