@@ -289,9 +289,9 @@ def test_a_wedged_simulator_ends_its_worker_by_the_watchdog(stage: Stage) -> Non
 def test_a_worker_asked_to_stop_finishes_its_episode_and_returns_the_rest_without_a_charge(
     stage: Stage,
 ) -> None:
-    stage.open(StatePolicy(), toy={"step_s": 0.01}, episodes=2)
+    stage.open(StatePolicy(), toy={"step_s": 0.05}, episodes=2)
     worker = stage.worker()
-    stage.until(leased)
+    stage.until(stepping)
     worker.terminate()
     assert worker.wait(PATIENCE_S) == 0
     progress = stage.client.progress()
@@ -312,7 +312,7 @@ def test_the_end_of_its_input_stops_a_worker_too(stage: Stage) -> None:
 def test_it_dies_of_a_second_signal_at_once(stage: Stage) -> None:
     stage.open(StatePolicy(), toy={"step_s": 0.1})
     worker = stage.worker()
-    stage.until(leased)
+    stage.until(stepping)
     worker.terminate()
     time.sleep(0.1)
     worker.terminate()
