@@ -209,7 +209,7 @@ def test_an_image_is_refused_by_its_header(episode_http: str, image: str) -> Non
         before, began = memory(), time.perf_counter()
         sock.sendall(post(f"/episode/{episode_id}/step", body))
         answer = sock.recv(4096)
-        assert time.perf_counter() - began < 2  # to decode such a picture takes longer, its header 5 ms
+        assert time.perf_counter() - began < 0.25  # 5 ms of it decode; the rest is a busy machine's
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert b"'image' (images.camera)" in answer
         assert memory() - before < 10 * MB

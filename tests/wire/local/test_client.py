@@ -199,7 +199,7 @@ class TestLateness:
         begun = time.monotonic()
         with pytest.raises(DeadlineError):
             asking.act(probe_observation("a"))
-        assert HASTY_S <= time.monotonic() - begun < HASTY_S + 1
+        assert HASTY_S <= time.monotonic() - begun < HASTY_S + 0.05
 
     def test_half_an_answer_does_not_move_the_deadline(
         self, asking: PolicyClient, scripted: ScriptedServer

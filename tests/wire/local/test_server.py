@@ -255,7 +255,7 @@ class TestSlowness:
             other.health()
             begun = time.monotonic()
             health = other.health()
-            assert time.monotonic() - begun < 1
+            assert time.monotonic() - begun < 0.05
         assert (health.state, health.operation, health.episodes) == (PolicyState.READY, "act", 1)
         assert 0 < health.busy_s < PATIENT_S
         probe.release.set()

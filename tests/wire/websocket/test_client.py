@@ -314,7 +314,7 @@ def test_a_server_that_never_stops_talking_is_left_in_time(flood: str) -> None:
         client = connect(endpoint)
         with pytest.raises((ProtocolError, DeadlineError)):
             _receive_for_ever(client)
-    assert time.monotonic() - began < 20  # or never
+    assert time.monotonic() - began < 3
 
 
 def _receive_for_ever(client: WebSocketClient) -> None:
