@@ -49,6 +49,9 @@ ROWS: Final = {
 FURNITURE: Final = {"90-01": 0, "90-08": 0, "90-45": 0, "10-task-2": 0}
 """Row of what is opened, closed or turned on, by task."""
 
+SAME_PLACE: Final = {"object": "in basket", "spatial": "on plate"}
+"""Where every task of a suite puts its thing, however its sentence was rewritten."""
+
 SIDES: Final = ("back", "front")
 
 _SAME_ORDER: Final = re.compile(r"-(?:lan|swap|object|camera|robot|noise|layout)(?=-|$)")
@@ -82,7 +85,10 @@ def jobs_of(task: str, sentence: str) -> list[Job]:
     known = [job for job in jobs if job is not None]
     if known and known[-1].what == "them":  # the lower one first: stacked, it has no rim to hold
         known = [replace(known[-1], what="bowl"), *known[:-1]]
-    return _with_rows(task, known) if len(known) == len(jobs) else []
+    if len(known) == len(jobs):
+        return _with_rows(task, known)
+    where = SAME_PLACE.get(task.partition("-")[0]) if task.endswith("-language") else None
+    return [Job("put", asked, where)] if where else []
 
 
 def _without_articles(sentence: str) -> str:

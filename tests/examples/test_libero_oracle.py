@@ -63,6 +63,17 @@ def test_a_refusal_says_what_it_cannot_do(sentence: str, reason: str) -> None:
         oracle().reset(EpisodeContext("e", "x", instruction=sentence))
 
 
+@pytest.mark.parametrize("task", ["object-0-language", "spatial-2-language"])
+def test_a_rewritten_sentence_is_done_without_where_a_suite_has_one_place(task: str) -> None:
+    oracle().reset(EpisodeContext("e", task, instruction="for our groceries please see to the soup"))
+
+
+@pytest.mark.parametrize("task", ["goal-0-language", "object-0"])
+def test_elsewhere_it_is_refused(task: str) -> None:
+    with pytest.raises(ValueError, match="does not understand the sentence"):
+        oracle().reset(EpisodeContext("e", task, instruction="for our groceries please see to the soup"))
+
+
 @pytest.mark.parametrize("poses", [(), (BOWL,)])
 def test_a_scene_that_does_not_say_where_its_things_are_is_refused(poses: tuple[list[float], ...]) -> None:
     policy = oracle()

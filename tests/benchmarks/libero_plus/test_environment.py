@@ -111,6 +111,7 @@ def test_the_family_conforms(probe: Probe) -> None:
 @pytest.mark.sims
 def test_the_oracle_solves_variants(probe: Probe) -> None:
     variants = [
+        "object-0-language:language_2_view_0_0_100_0_0_initstate_0",
         "object-0-robot:view_0_0_100_0_0_initstate_11",
         "goal-1-camera:view_0_0_115_0_0_initstate_0",
         "object-0-noise:view_0_0_100_0_0_initstate_0_noise_14",
