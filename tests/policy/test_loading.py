@@ -147,7 +147,7 @@ def test_the_users_own_import_error_is_shown_with_its_line(tmp_path: Path) -> No
         load_policy_class(f"{file}:Still")
     text = str(caught.value)
     assert f'File "{file}", line 2, in build\n    import no_such_library' in text
-    assert "ModuleNotFoundError: No module named 'no_such_library'" in text
+    assert "\nModuleNotFoundError: No module named 'no_such_library'\nno_such_library is not " in text
     assert "loading.py" not in text
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
 
